@@ -1,0 +1,46 @@
+# Everything runs in .venv, which `make test` and `make demo` set up on first use.
+# Needs Python 3.11 or newer with pip and venv. Another interpreter: make PYTHON=python3.12 test
+
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+STAMP := .venv/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help test test-slow demo bench lint clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+test: lint ## style checks and the tests, without the slow ones
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
+
+test-slow: $(STAMP) ## only the slow tests
+	$(BIN)/python -m pytest -m slow
+
+demo: $(STAMP) ## a quick comparison of the operators, with a picture in out/
+	@mkdir -p out
+	$(BIN)/python -m benchmarks.operators --quick --figure out/operators.png
+
+bench: $(STAMP) ## the full comparison of the operators
+	$(BIN)/python -m benchmarks.operators
+
+lint: $(STAMP) ## style checks
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+
+clean: ## remove caches and built packages (keeps .venv and out/)
+	rm -rf build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
+	find sciops tests benchmarks -name __pycache__ -prune -exec rm -rf {} +
+
+# Written last, so that an interrupted or failed installation is done again.
+$(STAMP): pyproject.toml constraints.txt
+	@rm -f $@
+	@echo "Setting up .venv (some minutes the first time)"
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 || { \
+		$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "sciops needs Python 3.11 or newer: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }; \
+		$(PYTHON) -m venv .venv; }
+	$(PIP) torch
+	$(PIP) -e ".[dev]"
+	@touch $@

@@ -1,0 +1,35 @@
+"""sciops: neural operators for scientists.
+
+The public verbs live here and nothing else does. Each is imported from its module when it is first
+used, so `import sciops` is quick and does not even load torch.
+"""
+
+from importlib import import_module
+from typing import Any
+
+__version__ = "0.1.0"
+
+# public verb → the module that defines it
+_VERBS = {
+    "arch_parameters": "sciops.operators",
+    "relax": "sciops.search.patch",
+    "weight_parameters": "sciops.operators",
+}
+_PACKAGES = ("operators",)  # building blocks, reached as sciops.operators.XD
+
+__all__ = sorted([*_VERBS, *_PACKAGES])
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PACKAGES:
+        return import_module(f"{__name__}.{name}")
+    if name not in _VERBS:
+        raise AttributeError(
+            f"module {__name__!r} has no attribute {name!r}; it has {', '.join(__all__)}"
+        )
+    value = globals()[name] = getattr(import_module(_VERBS[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -1,0 +1,107 @@
+"""The grid frame: XD as published (Roberts et al. 2021, arXiv:2103.15798), on one fixed grid.
+
+    y = Re( K diag(L w + b) M x ),        at the start  K = F⁻¹, L = F, M = F
+
+Each axis lies on a circle of n = 2ᵐ points (`axes`), where K, L and M are K-matrices of order n.  F is
+kept without its bit reversal: M and L leave the spectrum bit-reversed, K expects it so, and products
+mode by mode do not care.  So depth 1 suffices and the layer starts *equal to the convolution it
+replaces, at every pixel*.
+
+Only the columns of L that hold taps are used, the columns of M that hold inputs, and the rows of K
+that are read; what depends on the axis is folded into the matrices, never into the data.
+"""
+
+import torch
+from torch import Tensor
+
+from .axes import GridAxis
+from .frame import AbstractFrame, kaleidoscopes
+from .kaleidoscope import Kaleidoscope, dense_matrices
+
+LONG_AXIS = 1024  # from here on dense n × n matrices are not even considered
+
+
+class Grid(AbstractFrame):
+    """Frame of the given axes; `starts` are the blocks of K, L and M, one per axis each."""
+
+    def __init__(self, axes: tuple[GridAxis, ...], starts):
+        super().__init__()
+        self.axes = axes
+        self.modes = tuple(axis.n for axis in axes)
+        k, l_blocks, m = starts
+        # The Fourier block is K's first (increasing strides) and the last of L and M (decreasing).
+        self.k = kaleidoscopes(k, decreasing=False)
+        self.l = kaleidoscopes(l_blocks, decreasing=bool(len(l_blocks[0]) % 2))
+        self.m = kaleidoscopes(m, decreasing=bool(len(m[0]) % 2))
+
+    def maps(self, like: Tensor):
+        long = [axis.n >= LONG_AXIS for axis in self.axes]
+        short = [a for a in range(len(self.axes)) if not long[a]]
+        dense = dense_matrices([maps[a] for maps in (self.k, self.l, self.m) for a in short])
+        square = {kind: dict(zip(short, dense[i * len(short) :], strict=False)) for i, kind in enumerate("klm")}
+        m, l_maps, k = [], [], []
+        for a, axis in enumerate(self.axes):
+            if long[a]:
+                m.append(LongInput(self.m[a], axis))
+                l_maps.append(_columns(self.l[a], axis.taps()))
+                k.append(LongOutput(self.k[a], axis))
+            else:
+                m.append(_gather_inputs(square["m"][a], axis))
+                l_maps.append(square["l"][a][:, axis.taps()])
+                k.append(square["k"][a][axis.outputs()])
+        return m, l_maps, k
+
+    def check_size(self, size: tuple[int, ...]) -> None:
+        built = tuple(axis.size for axis in self.axes)
+        if tuple(size) != built:
+            raise ValueError(
+                f"this grid-frame XD was built for size={built} and has no meaning on {tuple(size)}; "
+                "resample the input, build a layer for that size, or use frame='band'"
+            )
+
+    def analyse(self, x: Tensor, coords) -> Tensor:
+        batch, channels, *size = x.shape
+        return x.reshape(batch * channels, -1).mT.contiguous().view(*size, batch, channels)
+
+    def synthesise(self, c: Tensor, size: tuple[int, ...], coords) -> Tensor:
+        *size, batch, channels = c.shape
+        return c.reshape(-1, batch * channels).mT.contiguous().view(batch, channels, *size)
+
+
+def _gather_inputs(square: Tensor, axis: GridAxis) -> Tensor:
+    """M E (n, size), where E lays the input on the circle."""
+    positions, sources = axis.inputs()
+    if len(positions) == axis.size:
+        return square[:, : axis.size]
+    folded = square.new_zeros(axis.n, axis.size)
+    return folded.index_add(1, sources.to(square.device), square[:, positions])
+
+
+def _columns(k: Kaleidoscope, index: Tensor) -> Tensor:
+    """Some columns of a large K-matrix, (n, len(index)), by applying it to unit vectors."""
+    units = torch.zeros(len(index), k.n, dtype=k.values.dtype, device=k.values.device)
+    units[torch.arange(len(index)), index] = 1
+    return k(units).mT
+
+
+class LongInput:
+    """M E for a long axis, applied in fused stages."""
+
+    def __init__(self, k: Kaleidoscope, axis: GridAxis):
+        self.k, self.axis, self.shape = k, axis, (axis.n, axis.size)
+
+    def apply(self, x: Tensor) -> Tensor:  # (before, size, after) -> (before, n, after)
+        positions, sources = self.axis.inputs()
+        circle = x.new_zeros(len(x), self.axis.n, x.shape[2])
+        circle = circle.index_copy(1, positions.to(x.device), x[:, sources])
+        return self.k(circle.mT).mT
+
+
+class LongOutput:
+    """The rows of K that are read, for a long axis, applied in fused stages."""
+
+    def __init__(self, k: Kaleidoscope, axis: GridAxis):
+        self.k, self.axis, self.shape = k, axis, (axis.n_out, axis.n)
+
+    def apply(self, z: Tensor) -> Tensor:  # (before, n, after) -> (before, n_out, after)
+        return self.k(z.mT).mT[:, self.axis.outputs()]

@@ -1,0 +1,72 @@
+"""The operator contract: what a layer of this package promises to the rest of the house.
+
+An operator maps `(batch, channel, *space)` to `(batch, channel, *space)`, linearly up to its bias,
+and states for which grids: `layer.resolution` is `"any"`, or `Fixed(size)` and then any other size
+is a ValueError.  Its parameters are of two kinds: *weights*, and the *architecture* that a search
+learns (`arch_parameters`).
+"""
+
+import math
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+
+class Fixed(NamedTuple):
+    """Resolution contract of a layer built for one grid size."""
+
+    size: tuple[int, ...]
+
+
+class AbstractOperator(nn.Module):
+    """Base of all operators: architecture parameters, resolution contract, dense matrix."""
+
+    resolution: str | Fixed = "any"
+    in_channels: int
+
+    def arch_parameters(self) -> Iterator[nn.Parameter]:
+        """The parameters that say *which* operation this is; none by default."""
+        yield from ()
+
+    def as_matrix(self, size: tuple[int, ...] | None = None) -> Tensor:
+        """The linear part as a dense matrix, (out_channels · n_out, in_channels · n_in); for tests."""
+        if size is None:
+            if not isinstance(self.resolution, Fixed):
+                raise ValueError("this layer works on any grid: say which with as_matrix(size)")
+            size = self.resolution.size
+        reference = next(self.parameters())
+        n = self.in_channels * math.prod(size)
+        units = torch.eye(n, dtype=reference.dtype, device=reference.device)
+        units = units.view(n, self.in_channels, *size)
+        image = self(units) - self(torch.zeros_like(units[:1]))
+        return image.flatten(1).mT
+
+
+def arch_parameters(model: nn.Module) -> list[nn.Parameter]:
+    """The architecture parameters of any model, each once, in the order of its modules."""
+    found: dict[int, nn.Parameter] = {}
+    for module in model.modules():
+        if isinstance(module, AbstractOperator):
+            found.update((id(p), p) for p in module.arch_parameters())
+    return list(found.values())
+
+
+def weight_parameters(model: nn.Module) -> list[nn.Parameter]:
+    """All other parameters of the model, each once."""
+    architecture = {id(p) for p in arch_parameters(model)}
+    return [p for p in model.parameters() if id(p) not in architecture]
+
+
+def as_tuple(value, ndim: int, name: str) -> tuple:
+    """One value for every axis, or one value per axis.
+
+    >>> as_tuple(3, 2, "stride"), as_tuple((1, 2), 2, "stride")
+    ((3, 3), (1, 2))
+    """
+    if not isinstance(value, tuple | list):
+        return (value,) * ndim
+    if len(value) != ndim:
+        raise ValueError(f"{name}={value} has {len(value)} entries, expected {ndim}, one per axis")
+    return tuple(value)

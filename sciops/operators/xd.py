@@ -1,0 +1,292 @@
+"""XD operations: a learnable family with convolutions, Fourier layers, pooling and permutations in it.
+
+    XD(w)(x) = Re( K diag(L w + b) M x )                                    one channel
+    y_o = Σ_i C[o, i] XD(w[o, i])(x_i)                                      many: K, L, M, b are shared
+
+K, L, M are K-matrices, Kronecker products over the axes; w are the weights, (K, L, M, b, C) the
+*architecture*, learned too (Roberts et al. 2021, arXiv:2103.15798).  What K, L and M act on is the
+`frame`: the points of one grid (`grid`, the paper), Fourier modes in physical coordinates (`band`,
+any grid) or time steps (`causal`).
+"""
+
+import math
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor, nn
+
+from . import special
+from .axes import GridAxis, padding_pairs
+from .band import Band, default_spacing
+from .causal import Causal
+from .grid import Grid
+from .operator import AbstractOperator, Fixed, as_tuple
+from .transforms import GRIDS
+
+FRAMES = ("band", "grid", "causal")
+DEFAULT_FREQUENCIES = 16  # of each sign; 32 × 16 modes in two dimensions
+CLOSED_PERIOD = 1.25  # a quarter of room behind [0, 1], so that its two ends are not neighbours
+
+
+class XD(AbstractOperator):
+    """XD operation on `(batch, channel, *space)`, n-dimensional by the length of `kernel_size`.
+
+    frame:    "band" works on any grid; "grid" on the one of `size`, "causal" on sequences, in blocks of `size`
+    modes:    band: a number per axis, (32, 16) keeping f₀ = −16 … 15 and f₁ = 0 … 15; an int m is the
+              isotropic band of frequencies below m, (2m, …, 2m, m)
+    grid:     band: "periodic" (one whole period, end point left out) or "closed" ([0, 1] with both ends)
+    period:   band: P, 1 or, on closed grids, 1.25 (P > 1 is domain padding)
+    spacing:  band: physical distance of the taps; a number, "learned", or an nn.Parameter to learn from
+    depth:    of the K-matrices, a number or a triple (K, L, M)
+    weights:  "taps", real, (out, in/groups, *kernel_size), or "modes" (band), complex, as in a Fourier
+              layer, (*modes, 2, groups, in/groups, out/groups)
+    padding:  grid: as in torch, or a (left, right) pair per axis
+
+    >>> layer = XD(1, 4, (13, 13), modes=(32, 16))
+    >>> layer(torch.zeros(2, 1, 64, 64)).shape, layer(torch.zeros(2, 1, 85, 97)).shape
+    (torch.Size([2, 4, 64, 64]), torch.Size([2, 4, 85, 97]))
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: int | tuple[int, ...],
+        *,
+        frame: str = "band",
+        modes=None,
+        grid: str | tuple[str, ...] = "periodic",
+        period=None,
+        spacing=None,
+        size=None,
+        depth: int | tuple[int, int, int] = 1,
+        weights: str = "taps",
+        stride=1,
+        dilation=1,
+        groups: int = 1,
+        padding="same",
+        padding_mode: str = "circular",
+        arch_bias: bool = False,
+        gates: bool = False,
+        bias: bool = False,
+    ):
+        super().__init__()
+        kernel = kernel_size if isinstance(kernel_size, tuple | list) else (kernel_size,)
+        self.kernel_size = kernel = tuple(kernel)
+        ndim = len(kernel)
+        self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
+        self.stride, self.dilation = as_tuple(stride, ndim, "stride"), as_tuple(dilation, ndim, "dilation")
+        depth = as_tuple(depth, 3, "depth")
+        _check_choices(frame, weights, padding_mode, depth)
+        _check_sizes(in_channels, out_channels, groups, kernel, self.stride, self.dilation)
+        if weights == "modes" and frame != "band":
+            raise ValueError(f"weights='modes' needs frame='band', got frame={frame!r}; use weights='taps'")
+        if frame == "band":
+            if padding != "same":
+                raise ValueError(f"the band frame keeps the grid: padding must be 'same', got {padding!r}")
+            self.frame = _band(
+                kernel, modes, grid, period, spacing, self.stride, self.dilation, depth, weights, padding_mode
+            )
+        elif frame == "grid":
+            if size is None:
+                raise ValueError("frame='grid' is built for one grid: give its size=, or use frame='band'")
+            self.frame = Grid(
+                *_grid(kernel, as_tuple(size, ndim, "size"), self.stride, self.dilation, padding, padding_mode, depth)
+            )
+            self.resolution = Fixed(tuple(axis.size for axis in self.frame.axes))
+        else:
+            self.frame = _causal(kernel, size, self.stride, self.dilation, depth)
+        pair = (out_channels, in_channels // groups)
+        if weights == "taps":
+            self.weight = nn.Parameter(torch.empty(*pair, *kernel))
+        else:
+            shape = (*self.frame.modes, 2, groups, in_channels // groups, out_channels // groups)
+            self.weight = nn.Parameter(torch.empty(shape))
+        self.arch_bias = nn.Parameter(torch.zeros(self.frame.arch_bias_shape)) if arch_bias else None
+        self.gates = nn.Parameter(self.frame.gates_at_one(*pair)) if gates else None
+        self.bias = nn.Parameter(torch.empty(out_channels)) if bias else None
+        self._cache: tuple | None = None
+        self.reset_parameters()
+
+    @classmethod
+    def from_conv(cls, conv: nn.Module, size, *, kernel_size=None, **options) -> "XD":
+        """The XD operation that starts as `conv` (Conv1d, Conv2d or Conv3d) on inputs of this `size`.
+
+        In the grid frame (the default) it is the same function at every pixel; `frame="band"` gives its
+        band-limited version.  A larger `kernel_size` adds taps that L leaves out until it learns to use them.
+        """
+        return special.xd_from_conv(cls, conv, size, kernel_size=kernel_size, **options)
+
+    def reset_parameters(self) -> None:
+        """Draw the weights anew, as torch draws those of a convolution; the architecture stays."""
+        fan_in = self.in_channels // self.groups
+        if self.weight.ndim == len(self.kernel_size) + 2:
+            nn.init.kaiming_uniform_(self.weight, a=math.sqrt(5))
+            fan_in *= math.prod(self.kernel_size)
+        else:  # complex, variance 1 / fan_in: the energy of every mode is kept
+            nn.init.normal_(self.weight, std=math.sqrt(0.5 / fan_in))
+        if self.bias is not None:
+            nn.init.uniform_(self.bias, -1 / math.sqrt(fan_in), 1 / math.sqrt(fan_in))
+
+    def arch_parameters(self) -> Iterator[nn.Parameter]:
+        """K, L, M, then b, C and a learned spacing where asked for."""
+        yield from self.frame.parameters()
+        yield from (p for p in (self.arch_bias, self.gates) if p is not None)
+
+    def set_maps(self, maps: "special.Maps") -> "XD":
+        """Become the operation these maps describe (see `special`)."""
+        return special.install(self, maps)
+
+    def forward(self, x: Tensor, coords: tuple[Tensor, ...] | None = None) -> Tensor:
+        """(batch, in_channels, *n) -> (batch, out_channels, *n_out).
+
+        coords: the points of a tensor grid, one 1-dimensional tensor per axis, in physical units (band only).
+        """
+        self._check_input(x, coords)
+        with torch.autocast(x.device.type, enabled=False):
+            y = self.frame.apply(x.to(self.weight.dtype), self._prepared(), coords)
+            if self.bias is not None:
+                y = y + self.bias.view(-1, *[1] * len(self.kernel_size))
+        return y.to(x.dtype)
+
+    def train(self, mode: bool = True) -> "XD":
+        self._cache = None
+        return super().train(mode)
+
+    def _prepared(self):
+        """The folded matrices; in eval mode without gradients they are kept until a parameter changes."""
+        if self.training or torch.is_grad_enabled() or torch.compiler.is_compiling():
+            return self._prepare()
+        state = list(self.parameters())
+        if any(p.is_inference() for p in state):  # such tensors do not count their changes
+            return self._prepare()
+        key = tuple((p.data_ptr(), p._version, p.dtype) for p in state)
+        if self._cache is None or self._cache[0] != key:
+            self._cache = (key, self._prepare())
+        return self._cache[1]
+
+    def _prepare(self):
+        return self.frame.prepare(self.weight, self.arch_bias, self.gates, self.groups)
+
+    def _check_input(self, x: Tensor, coords) -> None:
+        ndim = len(self.kernel_size)
+        if x.ndim != ndim + 2 or x.shape[1] != self.in_channels:
+            axes = ", ".join(f"n{a}" for a in range(ndim))
+            raise ValueError(f"expected x of shape (batch, {self.in_channels}, {axes}), got {tuple(x.shape)}")
+        if not x.is_floating_point() or (x.dtype.itemsize > self.weight.dtype.itemsize):
+            raise ValueError(
+                f"expected a real x no wider than the layer's {self.weight.dtype}, got {x.dtype}; "
+                f"use x.to(layer.weight.dtype) or layer.to(x.dtype)"
+            )
+        self.frame.check_size(tuple(x.shape[2:]))
+        if coords is None:
+            return
+        if not isinstance(self.frame, Band):
+            raise ValueError("coords= have a meaning in frame='band' only; leave them out")
+        if not isinstance(coords, tuple | list) or len(coords) != ndim:
+            raise ValueError(f"coords must be a tuple of {ndim} tensors, one per axis, got {type(coords).__name__}")
+
+    def extra_repr(self) -> str:
+        return f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
+
+
+def _check_choices(frame: str, weights: str, padding_mode: str, depth: tuple) -> None:
+    for name, value, known in (
+        ("frame", frame, FRAMES),
+        ("weights", weights, ("taps", "modes")),
+        ("padding_mode", padding_mode, ("circular", "zeros")),
+    ):
+        if value not in known:
+            raise ValueError(f"{name}={value!r} is not known; choose one of {', '.join(map(repr, known))}")
+    least = 1 if frame == "grid" else 0
+    if any(not isinstance(d, int) or d < least for d in depth):
+        raise ValueError(f"depth={depth} must be whole numbers ≥ {least} in the {frame} frame")
+
+
+def _check_sizes(in_channels, out_channels, groups, kernel, stride, dilation) -> None:
+    if in_channels % groups or out_channels % groups:
+        raise ValueError(f"groups={groups} must divide in_channels={in_channels} and out_channels={out_channels}")
+    for name, value in (("kernel_size", kernel), ("stride", stride), ("dilation", dilation)):
+        if not value or any(not isinstance(v, int) or v < 1 for v in value):
+            raise ValueError(f"{name}={value} must be whole numbers ≥ 1, one per axis")
+
+
+def _band(kernel, modes, grid, period, spacing, stride, dilation, depth, weights, padding_mode) -> Band:
+    ndim = len(kernel)
+    modes = band_modes(modes, ndim)
+    grid = band_grid(grid, ndim)
+    if padding_mode == "zeros" and "periodic" in grid:
+        raise ValueError(
+            "a periodic band continues the function periodically; for padding_mode='zeros' use "
+            "grid='closed' with period > 1"
+        )
+    period = band_period(period, grid)
+    if weights == "modes":
+        return Band(modes, None, period=period, grid=grid, stride=stride, depth=depth)
+    learn = isinstance(spacing, nn.Parameter) or spacing == "learned"
+    if spacing is None or isinstance(spacing, str) and learn:
+        distances = default_spacing(modes, kernel, period)
+    else:
+        spacing = spacing.detach().tolist() if isinstance(spacing, Tensor) else spacing
+        distances = as_tuple(spacing, ndim, "spacing")
+    distances = tuple(h * d for h, d in zip(distances, dilation, strict=True))
+    for axis, (h, k, p) in enumerate(zip(distances, kernel, period, strict=True)):
+        if not h > 0 or (k - 1) * h > p * (1 + 1e-9):
+            raise ValueError(
+                f"axis {axis}: {k} taps at spacing {h:g} make a kernel larger than the grid's period {p:g}; "
+                f"use a positive spacing ≤ {p / max(k - 1, 1):g}, fewer taps or less dilation"
+            )
+    return Band(
+        modes, kernel, period=period, grid=grid, spacing=distances, learn_spacing=learn, stride=stride, depth=depth
+    )
+
+
+def band_modes(modes, ndim: int) -> tuple[int, ...]:
+    """Numbers of modes per axis.
+
+    >>> band_modes(16, 3), band_modes((32, 16), 2)
+    ((32, 32, 16), (32, 16))
+    """
+    modes = DEFAULT_FREQUENCIES if modes is None else modes
+    wanted = as_tuple(modes, ndim, "modes")
+    if any(not isinstance(m, int) or m < 2 or m % 2 for m in wanted):
+        raise ValueError(
+            f"modes={modes} must be even numbers ≥ 2 (frequencies come in pairs ±f); "
+            "for an odd number take the next even one"
+        )
+    return wanted if isinstance(modes, tuple | list) else (2 * modes,) * (ndim - 1) + (modes,)
+
+
+def band_grid(grid, ndim: int) -> tuple[str, ...]:
+    grid = as_tuple(grid, ndim, "grid")
+    if any(g not in GRIDS for g in grid):
+        raise ValueError(f"grid={grid} is not known; choose 'periodic' or 'closed' for each axis")
+    return grid
+
+
+def band_period(period, grid: tuple[str, ...]) -> tuple[float, ...]:
+    default = tuple(CLOSED_PERIOD if g == "closed" else 1.0 for g in grid)
+    period = default if period is None else as_tuple(period, len(grid), "period")
+    if any(not math.isfinite(p) or p <= 0 for p in period):
+        raise ValueError(f"period={period} must be positive and finite")
+    return tuple(float(p) for p in period)
+
+
+def _grid(kernel, size, stride, dilation, padding, padding_mode, depth):
+    pairs = padding_pairs(padding, kernel, dilation)
+    circular = padding_mode == "circular"
+    axes = tuple(
+        GridAxis(n, k, s, d, left, right, circular)
+        for n, k, s, d, (left, right) in zip(size, kernel, stride, dilation, pairs, strict=True)
+    )
+    maps = special.convolution(axes, depth)
+    return axes, (maps.k, maps.l, maps.m)
+
+
+def _causal(kernel, size, stride, dilation, depth) -> Causal:
+    if len(kernel) != 1:
+        raise ValueError(f"the causal frame has one axis, time; got kernel_size={kernel}")
+    if size is None:
+        raise ValueError("frame='causal' needs size=, the number of steps its K-matrices span")
+    (size,) = as_tuple(size, 1, "size")
+    return Causal(size, kernel[0], dilation=dilation[0], stride=stride[0], depth=depth)

@@ -1,0 +1,87 @@
+"""Everything README.md shows is true: its Python runs, its commands and its files exist."""
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parents[1]
+FENCE = re.compile(r"^```([\w-]*)[^\n]*\n(.*?)^```\s*$", re.MULTILINE | re.DOTALL)
+MAP_LINE = re.compile(r"(\S+) {2,}\S")
+SHELLS = {"sh", "bash", "shell", "console"}
+
+
+class Block(NamedTuple):
+    language: str
+    text: str
+    line: int  # of its first line in README.md
+
+
+def find_blocks(readme: str) -> list[Block]:
+    return [
+        Block(m[1], m[2], readme.count("\n", 0, m.start(2)) + 1) for m in FENCE.finditer(readme)
+    ]
+
+
+def readme_blocks() -> list[Block]:
+    return find_blocks((ROOT / "README.md").read_text(encoding="utf-8"))
+
+
+def make_goals(script: str) -> set[str]:
+    """The targets a shell script asks `make` for."""
+    goals = set()
+    for command in re.split(r"&&|\|\||[;|\n]", re.sub(r"(^|\s)#.*", "", script)):
+        words = [w for w in command.removeprefix("$ ").split() if "=" not in w]
+        if words[:1] == ["make"]:
+            goals |= {word for word in words[1:] if not word.startswith("-")}
+    return goals
+
+
+def make_targets(makefile: str) -> set[str]:
+    return set(re.findall(r"^([a-z][\w-]*)\s*:(?!=)", makefile, re.MULTILINE))
+
+
+def mapped_paths(blocks: list[Block]) -> list[str]:
+    """The paths of the file map: blocks of `path  what it is` lines that show files of sciops/."""
+    paths = []
+    for block in blocks:
+        found = [m[1] for m in map(MAP_LINE.match, block.text.splitlines()) if m]
+        if any(path.startswith("sciops/") for path in found):
+            paths += found
+    return paths
+
+
+def test_python_blocks_run_in_order(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    blocks = [block for block in readme_blocks() if block.language == "python"]
+    assert blocks, "README.md shows no ```python block"
+    namespace = {"__name__": "__main__"}
+    for block in blocks:
+        source = "\n" * (block.line - 1) + block.text  # tracebacks then show README's own lines
+        exec(compile(source, str(ROOT / "README.md"), "exec"), namespace)
+
+
+def test_make_commands_are_targets():
+    goals = set().union(*(make_goals(b.text) for b in readme_blocks() if b.language in SHELLS))
+    assert goals, "README.md shows no make command in a ```sh block"
+    assert goals - make_targets((ROOT / "Makefile").read_text(encoding="utf-8")) == set()
+
+
+def test_files_of_the_map_exist():
+    assert [path for path in mapped_paths(readme_blocks()) if not (ROOT / path).exists()] == []
+
+
+def test_map_shows_every_file():
+    files = {path.relative_to(ROOT).as_posix() for path in (ROOT / "sciops").rglob("*.py")}
+    missing = files - set(mapped_paths(readme_blocks()))
+    assert {path for path in missing if not path.endswith("__init__.py")} == set()
+
+
+def test_this_reader_of_readmes():
+    script = "git clone x && cd x\n$ PYTHON=python3.12 make -s demo  # then: make tea\nmake a b"
+    assert make_goals(script) == {"demo", "a", "b"}
+    assert make_targets("X := 1\n.PHONY: x\ntest-slow: lint ## y\n\techo a: b\n") == {"test-slow"}
+    readme = "# T\n```python\nx = 1\n```\n\n```\nsciops/a.py  one\n    and more\ntests/  two\n```\n"
+    blocks = find_blocks(readme)
+    assert blocks[0] == ("python", "x = 1\n", 3)
+    assert mapped_paths(blocks) == ["sciops/a.py", "tests/"]
