@@ -14,9 +14,10 @@ import torch
 from torch import Tensor, nn
 
 from . import transforms
-from .butterfly import next_power_of_two
+from .butterfly import constant, next_power_of_two
 from .frame import AbstractFrame, kaleidoscopes
 from .kaleidoscope import dense_matrices, identity_blocks
+from .modes import leftward_block, rightward_block
 
 
 class Band(AbstractFrame):
@@ -48,13 +49,11 @@ class Band(AbstractFrame):
             kaleidoscopes([identity_blocks(n, d) for n in orders] if d else [], decreasing=False)
             for d in depth
         )
+        self.log_spacing = None
         if kernel is not None:
-            spacing = spacing or default_spacing(modes, kernel, period)
-            logarithm = torch.tensor([math.log(h) for h in spacing], dtype=torch.float64)
+            self._spacing = spacing or default_spacing(modes, kernel, period)
             if learn_spacing:
-                self.log_spacing = nn.Parameter(logarithm.float())
-            else:
-                self.register_buffer("log_spacing", logarithm, persistent=False)
+                self.log_spacing = nn.Parameter(torch.tensor(self._spacing).log())
 
     def one_sided(self, axis: int) -> bool:
         return axis == len(self.modes) - 1
@@ -62,40 +61,42 @@ class Band(AbstractFrame):
     @property
     def spacing(self) -> tuple[float, ...]:
         """Physical distance of neighbouring taps, per axis."""
-        return tuple(self.log_spacing.detach().exp().tolist())
+        return self._spacing if self.log_spacing is None else tuple(self.log_spacing.exp().tolist())
 
-    def maps(self, like: Tensor):
-        dtype, device = like.dtype.to_complex(), like.device
+    def blocks(self, like: Tensor, *, real_taps: bool):
         axes = range(len(self.modes))
-        dense = dense_matrices([*self.k, *self.l, *self.m])
-        dense = [a[: self.modes[i % len(axes)], : self.modes[i % len(axes)]] for i, a in enumerate(dense)]
-        k, dense = dense[: len(self.k)], dense[len(self.k) :]
-        l_maps, m = dense[: len(self.l)], dense[len(self.l) :]
-        basis = [_basis_map(self.modes[a], self.one_sided(a), dtype, device) for a in axes]
-        m = [m[a] @ basis[a] for a in axes] if m else basis
-        k = [basis[a].mH @ k[a] for a in axes] if k else [t.mH for t in basis]
-        if self.kernel is not None:
-            phases = [self._tap_phases(a, dtype) for a in axes]
-            l_maps = [l_maps[a] @ phases[a] for a in axes] if l_maps else phases
-        return m, l_maps or None, k
+        dense = iter(dense_matrices([*self.k, *self.l, *self.m]))
+        k, l_maps, m = ([self._cut(next(dense), a) for a in axes] if maps else None for maps in (self.k, self.l, self.m))
+        into, taps, out = [], [], []
+        for a in axes:
+            basis = (self.modes[a], self.one_sided(a), a == 0, like.dtype, like.device)
+            into.append(_melt(m[a], fixed_basis(*basis)) if m else basis_block(*basis))
+            out.append((_melt(k[a].mH, fixed_basis(*basis)) if k else basis_block(*basis)).mT)
+            if self.kernel is not None:
+                taps.append(self._tap_block(a, l_maps, real_taps and self.one_sided(a), like))
+            elif l_maps:
+                taps.append(leftward_block(l_maps[a]))
+        return into, taps or None, out
 
-    def _tap_phases(self, axis: int, dtype) -> Tensor:
-        """exp(−2πi f τⱼ / P), (modes, taps); tap j lies `left − j` spacings away, as in torch's conv."""
-        f = transforms.frequencies(self.modes[axis], one_sided=self.one_sided(axis))
-        k = self.kernel[axis]
-        steps = (k - 1) // 2 - torch.arange(k)
-        turns = torch.outer(f, steps).to(self.log_spacing) / self.period[axis]
-        angle = turns * (-2 * math.pi * self.log_spacing[axis].exp())
-        return torch.complex(angle.cos(), angle.sin()).to(dtype)
+    def _cut(self, dense: Tensor, axis: int) -> Tensor:
+        """The modes kept, of a K-matrix whose order is a power of two."""
+        m = self.modes[axis]
+        return dense if len(dense) == m else dense[:m, :m]
+
+    def _tap_block(self, axis: int, l_maps, real: bool, like: Tensor) -> Tensor:
+        kind = (self.modes[axis], self.one_sided(axis), self.kernel[axis], self.period[axis])
+        if self.log_spacing is None:
+            phases = transforms.fixed_tap_phases(*kind, self._spacing[axis], like.dtype.to_complex(), like.device)
+        else:
+            phases = transforms.tap_phases(*kind, self.log_spacing[axis].exp())
+        return leftward_block(l_maps[axis] @ phases if l_maps else phases, real_input=real)
 
     def _bases(self, size, coords, like: Tensor):
         """Analysis and synthesis matrices per axis on this grid."""
         for axis, n in enumerate(size):
             kind = dict(one_sided=self.one_sided(axis), grid=self.grid[axis], period=self.period[axis])
             if coords is None:
-                cached = transforms.uniform_basis
-                make = cached.__wrapped__ if torch.compiler.is_compiling() else cached
-                yield make(n, self.modes[axis], *kind.values(), like.dtype, like.device)
+                yield transforms.uniform_basis(n, self.modes[axis], *kind.values(), like.dtype, like.device)
             else:
                 points = transforms.check_points(
                     coords[axis], n, axis, grid=self.grid[axis], period=self.period[axis]
@@ -112,8 +113,25 @@ class Band(AbstractFrame):
         return transforms.synthesise(c, bases)
 
 
-def _basis_map(modes: int, one_sided: bool, dtype, device) -> Tensor:
-    return transforms.modes_from_basis(modes, one_sided=one_sided).to(device, dtype)
+@constant
+def basis_block(modes: int, one_sided: bool, real_input: bool, dtype, device) -> Tensor:
+    """T, which makes modes of cosine and sine coefficients, in real form."""
+    t = transforms.modes_from_basis(modes, one_sided=one_sided)
+    return rightward_block(t, real_input=real_input).to(device, dtype)
+
+
+@constant
+def fixed_basis(modes: int, one_sided: bool, real_input: bool, dtype, device) -> Tensor:
+    """The matrix X with `[Re A, Im A] X = real form of A T`, entries of A interleaved; see `_melt`."""
+    t = transforms.modes_from_basis(modes, one_sided=one_sided)
+    both = torch.stack([t, 1j * t], 1).flatten(0, 1)
+    return rightward_block(both, real_input=real_input).view(2 * modes, -1).to(device, dtype)
+
+
+def _melt(a: Tensor, fixed: Tensor) -> Tensor:
+    """The real form of A T, (2·modes, columns), by one real product."""
+    pairs = torch.view_as_real(a.resolve_conj()).flatten(1)
+    return (pairs @ fixed).view(2 * len(a), -1)
 
 
 def default_spacing(modes, kernel, period) -> tuple[float, ...]:

@@ -16,12 +16,13 @@ over memory; `best_split` chooses.
 """
 
 import math
-from functools import cache
+from functools import cache, lru_cache, wraps
 
 import torch
 from torch import Tensor, nn
 
 PASS_COST = 48  # one pass over the data costs about as much as this many multiply-adds an entry
+PATH_BITS = 5  # up to this many factors are multiplied out by gathering all paths at once
 
 
 def log2_exact(n: int) -> int:
@@ -44,20 +45,55 @@ def next_power_of_two(n: int) -> int:
     return 1 << max(n - 1, 0).bit_length()
 
 
+def constant(make):
+    """Cache a function that makes fixed tensors; while a graph is traced it makes them anew."""
+    cached = lru_cache(maxsize=512)(make)
+
+    @wraps(make)
+    def call(*args):
+        return make(*args) if torch.compiler.is_compiling() else cached(*args)
+
+    return call
+
+
+@constant
+def _paths(m: int, device: torch.device) -> Tensor:
+    """Which twiddles lead from column j to row i: flat indices (m, n, n) into (m, n/2, 2, 2)."""
+    row, column = torch.arange(2**m)[:, None], torch.arange(2**m)
+    steps = []
+    for k in range(m):
+        s = 2**k
+        place = row % s + column // s * s  # bits below k are already the row's
+        block = k * 2 ** (m - 1) + place // (2 * s) * s + place % s
+        steps.append((2 * block + (row >> k) % 2) * 2 + (column >> k) % 2)
+    return torch.stack(steps).to(device)
+
+
+def _stage(twiddle: Tensor, low: int) -> Tensor:
+    """The dense blocks of neighbouring factors of increasing stride 2ˡᵒʷ …, as a butterfly each.
+
+    twiddle: (..., r, n/2, 2, 2)
+    returns: (..., n / 2^(low + r), 2^low, 2ʳ, 2ʳ)   group, offset, row, column
+    """
+    r, half = twiddle.shape[-4:-2]
+    pairs = 2**r // 2
+    split = (half // (pairs * 2**low), pairs, 2**low)  # group pair offset
+    small = twiddle.unflatten(-3, split).movedim((-5, -3), (-6, -5))
+    entries = small.flatten(-4)[..., _paths(r, twiddle.device)].unbind(-3)
+    return math.prod(entries[1:], start=entries[0])
+
+
 def butterfly_matrix(twiddle: Tensor, *, decreasing: bool = False) -> Tensor:
     """Multiply the factors out, O(n²): (..., m, n/2, 2, 2) -> (..., n, n)."""
     if decreasing:  # (Bₘ ⋯ B₁)ᵀ = B₁ᵀ ⋯ Bₘᵀ has the other order
         return butterfly_matrix(twiddle.flip(-4).mT).mT
-    *batch, m, _, _, _ = twiddle.shape
-    n = 2**m
-    blocks = twiddle.new_ones(*batch, n, 1, 1)
-    for k in range(m):  # merge neighbours: blocks of order s -> blocks of order 2s
-        s = 2**k
-        factor = twiddle[..., k, :, :, :].unflatten(-3, (n // (2 * s), s))  # group offset i j
-        factor = factor.movedim(-2, -3).unsqueeze(-1)  # (..., group, i, offset, j, 1)
-        halves = blocks.unflatten(-3, (n // (2 * s), 2))  # (..., group, j, offset, column)
-        halves = halves.movedim(-3, -2).unsqueeze(-4)  # (..., group, 1, offset, j, column)
-        blocks = (factor * halves).flatten(-2).flatten(-3, -2)
+    m = twiddle.shape[-4]
+    blocks = twiddle.new_ones(*twiddle.shape[:-4], 2**m, 1, 1)  # group, row, column
+    for low in range(0, m, PATH_BITS):
+        stage = _stage(twiddle[..., low : low + PATH_BITS, :, :, :], low)
+        inner = blocks.unflatten(-3, (stage.shape[-4], stage.shape[-1]))  # group, j, offset, column
+        merged = stage.movedim(-3, -2)[..., None] * inner.movedim(-3, -2).unsqueeze(-4)
+        blocks = merged.flatten(-2).flatten(-3, -2)  # rows (i, offset), columns (j, column)
     return blocks.squeeze(-3)
 
 
@@ -81,11 +117,10 @@ def butterfly_multiply(
     out = x.reshape(-1, n)
     first = 0
     for r in split:
+        factors = twiddle[first : first + r]
         low = m - first - r if decreasing else first  # lowest bit this stage touches
-        shape = (r, n >> (low + r), 2**r // 2, 2**low, 2, 2)  # factor group pair offset i j
-        small = twiddle[first : first + r].view(shape).permute(1, 3, 0, 2, 4, 5)
-        blocks = butterfly_matrix(small, decreasing=decreasing)  # (group, offset, 2ʳ, 2ʳ)
-        out = out.view(-1, shape[1], 2**r, 2**low)
+        blocks = _stage(factors.flip(0).mT, low).mT if decreasing else _stage(factors, low)
+        out = out.view(-1, len(blocks), 2**r, 2**low)
         out = torch.einsum("goij,bgjo->bgio", blocks, out).reshape(-1, n)
         first += r
     return out.reshape(x.shape)

@@ -75,6 +75,9 @@ class Causal(nn.Module):
         y = y if prepared.k is None else _blockwise(prepared.k, y)
         return y[..., :: self.stride]
 
+    def finish(self, prepared: Prepared) -> Prepared:
+        return prepared
+
     def extra_repr(self) -> str:
         return f"size={self.size}, lags={self.lags}"
 

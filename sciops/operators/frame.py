@@ -6,7 +6,7 @@ every mode and channel pair; where that is large it is made and used a slab of m
 made again for the gradient, so that memory stays bounded.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -14,49 +14,51 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from .kaleidoscope import Kaleidoscope
-from .modes import Map, from_modes, into_blocks, mix, out_blocks, to_modes
+from .modes import Block, leftward, mix, rightward
 
-SLAB_NUMBERS = 2**26  # at most this many numbers (256 MB in float32) of D exist at once
+LARGE = 2**26  # a D of more numbers than this (256 MB in float32) is neither made whole nor kept
 
 
 class Multiplier(NamedTuple):
-    """D = (L w + b) ⊙ C, made on request for a range of the first axis' modes."""
+    """D = L w in the making: L is applied to all axes of w but the first."""
 
-    weight: Tensor  # (*taps, g, i, o), or (*modes, 2, g, i, o) for weights on the modes
-    blocks: list[Map] | None  # L; None = the weights are D already
-    arch_bias: Tensor | None  # (*modes, 2)
-    gates: Tensor | None  # (2, g, i, o)
-    modes: tuple[int, ...]
+    partial: Tensor  # (columns, rest, g, i, o), or D itself where `first` is None
+    first: Tensor | None  # the first axis of L as a real block, (2, modes, columns)
 
     def numbers(self) -> int:
-        return 2 * torch.Size(self.modes).numel() * self.weight.shape[-3:].numel()
+        """How many D has."""
+        n = self.partial.numel()
+        return n if self.first is None else n // self.first.shape[2] * self.first.shape[:2].numel()
 
-    def rows(self, first: int, last: int) -> Tensor:
-        """D of modes f₀ = first … last − 1: (f₀, …, 2, g, i, o)."""
-        real = self.weight.ndim == len(self.modes) + 3
-        if self.blocks is None:
-            d = self.weight[first:last]
-        else:
-            blocks = [self.blocks[0][2 * first : 2 * last], *self.blocks[1:]]
-            weight = self.weight if real else self.weight.movedim(len(self.modes), 0)
-            d = to_modes(weight, blocks, real_input=real)
-        if self.arch_bias is not None:
-            d = d + self.arch_bias[first:last, ..., None, None, None]
-        return d if self.gates is None else complex_product(d, self.gates)
+    def dense(self) -> Tensor:
+        """D, (2, modes, g, i, o)."""
+        if self.first is None:
+            return self.partial
+        d = self.first.flatten(0, 1) @ self.partial.flatten(1)
+        return d.view(2, -1, *self.partial.shape[-3:])
+
+    def mix(self, z: Tensor) -> Tensor:
+        """Multiply modes (f₀, …, 2, b, c) by D, in slabs of f₀ where D is large."""
+        if self.first is None or self.numbers() <= LARGE:
+            return mix(z, self.dense())
+        parts = min(-(-self.numbers() // LARGE), len(z))
+        slabs = zip(z.tensor_split(parts), self.first.tensor_split(parts, 1), strict=True)
+        keep_nothing = dict(use_reentrant=False, preserve_rng_state=False)
+        return torch.cat([checkpoint(_mix_slab, *slab, self.partial, **keep_nothing) for slab in slabs])
+
+
+def _mix_slab(z: Tensor, first: Tensor, partial: Tensor) -> Tensor:
+    return mix(z, Multiplier(partial, first).dense())
 
 
 class Prepared(NamedTuple):
     """Everything a forward pass needs besides its input."""
 
-    into: list[Map]
-    multiplier: Multiplier | Tensor
-    out: list[Map]
-
-
-def complex_product(d: Tensor, c: Tensor) -> Tensor:
-    """(…, 2, g, i, o) times (2, g, i, o), planes being real and imaginary parts."""
-    re, im = d.unbind(-4)
-    return torch.stack([re * c[0] - im * c[1], re * c[1] + im * c[0]], -4)
+    into: Sequence[Block]
+    multiplier: Multiplier | Tensor  # L (C ⊙ w)
+    arch_bias: Tensor | None  # b (modes, 2)
+    gates: Tensor | None  # C (2, g, i, o), for b
+    out: Sequence[Block]
 
 
 class AbstractFrame(nn.Module):
@@ -67,9 +69,12 @@ class AbstractFrame(nn.Module):
     l: nn.ModuleList  # noqa: E741 - the paper's name
     m: nn.ModuleList
 
-    def maps(self, like: Tensor) -> tuple[Sequence[Map], Sequence[Tensor] | None, Sequence[Map]]:
-        """The complex maps M (f, r), L (f, taps) and K (r, f), one per axis each, for weights `like`."""
-        raise TypeError(f"{type(self).__name__} must define maps()")
+    def blocks(self, like: Tensor, *, real_taps: bool):
+        """The real forms of M (r -> f), L (taps -> f) and K (f -> r), one per axis each, for weights `like`.
+
+        L is None if it is the identity on weights that are given per mode.
+        """
+        raise TypeError(f"{type(self).__name__} must define blocks()")
 
     def analyse(self, x: Tensor, coords) -> Tensor:
         """(b, c, *n) -> (*r, b, c)."""
@@ -88,26 +93,34 @@ class AbstractFrame(nn.Module):
 
     def prepare(self, weight: Tensor, arch_bias: Tensor | None, gates: Tensor | None, groups: int):
         """Fold maps, weights, bias and gates into the matrices of one forward pass."""
-        m, l_maps, k = self.maps(weight)
-        on_modes = weight.ndim == len(self.modes) + 4
-        if not on_modes:  # (o, i, *taps) -> (*taps, g, i, o)
+        real = weight.ndim == len(self.modes) + 2
+        if real:  # (o, i, *taps) -> (*taps, g, i, o)
             weight = weight.unflatten(0, (groups, -1)).movedim((0, 2, 1), (-3, -2, -1)).contiguous()
-        if gates is not None:  # (o, i, 2) -> (2, g, i, o)
+        if gates is not None:  # (o, i, 2) -> (2, g, i, o); C ⊙ L w = L (C ⊙ w)
             gates = gates.unflatten(0, (groups, -1)).permute(3, 0, 2, 1)
-        blocks = None if l_maps is None else into_blocks(l_maps, real_input=not on_modes)
-        multiplier = Multiplier(weight, blocks, arch_bias, gates, self.modes)
-        if multiplier.numbers() <= SLAB_NUMBERS:
-            multiplier = multiplier.rows(0, self.modes[0])
-        return Prepared(into_blocks(m), multiplier, out_blocks(k))
+            weight = torch.stack([weight, torch.zeros_like(weight)], -4) if real else weight
+            weight, real = complex_product(weight, gates), False
+        elif arch_bias is not None:
+            ones = weight.new_ones(weight.shape[-3:])
+            gates = torch.stack([ones, torch.zeros_like(ones)])
+        into, taps, out = self.blocks(weight, real_taps=real)
+        return Prepared(into, _multiplier(weight, taps), arch_bias, gates, out)
+
+    def finish(self, prepared: Prepared) -> Prepared:
+        """Make D once and for all, unless it is too large to keep."""
+        d = prepared.multiplier
+        return prepared._replace(multiplier=d.dense()) if d.numbers() <= LARGE else prepared
 
     def apply(self, x: Tensor, prepared: Prepared, coords) -> Tensor:
         """(b, i, *n) -> (b, o, *n_out)."""
-        z = to_modes(self.analyse(x, coords), prepared.into)
-        if isinstance(prepared.multiplier, Tensor):
-            z = mix(z, prepared.multiplier)
-        else:
-            z = torch.cat(list(_mix_in_slabs(z, prepared.multiplier)))
-        return self.synthesise(from_modes(z, prepared.out), tuple(x.shape[2:]), coords)
+        z = rightward(self.analyse(x, coords), prepared.into)
+        d = prepared.multiplier
+        mixed = mix(z, d) if isinstance(d, Tensor) else d.mix(z)
+        if prepared.arch_bias is not None:
+            mixed = mixed + _biased(z, prepared.arch_bias, prepared.gates)
+        rows = [block.shape[0] // (2 if axis else 1) for axis, block in enumerate(prepared.out)]
+        c = leftward(mixed, prepared.out).view(*rows, *mixed.shape[-2:])
+        return self.synthesise(c, tuple(x.shape[2:]), coords)
 
     def check_size(self, size: tuple[int, ...]) -> None:
         """Raise if the frame cannot work on a grid of this size."""
@@ -116,16 +129,27 @@ class AbstractFrame(nn.Module):
         return f"modes={self.modes}"
 
 
-def _mix_in_slabs(z: Tensor, multiplier: Multiplier) -> Iterator[Tensor]:
-    n = multiplier.modes[0]
-    slab = max(1, SLAB_NUMBERS * n // multiplier.numbers() // 4)
-    for first in range(0, n, slab):
-        last = min(first + slab, n)
+def complex_product(d: Tensor, c: Tensor) -> Tensor:
+    """(…, 2, g, i, o) times (2, g, i, o), planes being real and imaginary parts."""
+    re, im = d.unbind(-4)
+    return torch.stack([re * c[0] - im * c[1], re * c[1] + im * c[0]], -4)
 
-        def part(rows: Tensor, first: int = first, last: int = last) -> Tensor:
-            return mix(rows, multiplier.rows(first, last))
 
-        yield checkpoint(part, z[first:last], use_reentrant=False)
+def _multiplier(weight: Tensor, taps: Sequence[Tensor] | None) -> Multiplier:
+    """L w, all but its first axis; weight is (*taps, [2,] g, i, o), or (*modes, 2, g, i, o) without L."""
+    pair = weight.shape[-3:]
+    if taps is None:
+        return Multiplier(weight.flatten(0, -5).movedim(1, 0), None)
+    first = taps[0].unflatten(0, (2, -1))
+    partial = leftward(weight, taps, stop=1)
+    return Multiplier(partial.reshape(first.shape[2], -1, *pair), first)
+
+
+def _biased(z: Tensor, arch_bias: Tensor, gates: Tensor) -> Tensor:
+    """C b z: the bias is one number a mode for all channel pairs, so the channels mix by C alone."""
+    (re, im), (b_re, b_im) = z.unbind(-3), arch_bias[..., None, None].unbind(-3)
+    z = torch.stack([re * b_re - im * b_im, re * b_im + im * b_re], -3)
+    return mix(z, gates[:, None].expand(-1, arch_bias.shape[:-1].numel(), *gates.shape[1:]))
 
 
 def kaleidoscopes(blocks: Sequence[Tensor], *, decreasing: bool) -> nn.ModuleList:

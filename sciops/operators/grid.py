@@ -17,6 +17,7 @@ from torch import Tensor
 from .axes import GridAxis
 from .frame import AbstractFrame, kaleidoscopes
 from .kaleidoscope import Kaleidoscope, dense_matrices
+from .modes import leftward_block, rightward_block
 
 LONG_AXIS = 1024  # from here on dense n × n matrices are not even considered
 
@@ -34,22 +35,23 @@ class Grid(AbstractFrame):
         self.l = kaleidoscopes(l_blocks, decreasing=bool(len(l_blocks[0]) % 2))
         self.m = kaleidoscopes(m, decreasing=bool(len(m[0]) % 2))
 
-    def maps(self, like: Tensor):
-        long = [axis.n >= LONG_AXIS for axis in self.axes]
-        short = [a for a in range(len(self.axes)) if not long[a]]
-        dense = dense_matrices([maps[a] for maps in (self.k, self.l, self.m) for a in short])
-        square = {kind: dict(zip(short, dense[i * len(short) :], strict=False)) for i, kind in enumerate("klm")}
-        m, l_maps, k = [], [], []
+    def blocks(self, like: Tensor, *, real_taps: bool):
+        short = [a for a, axis in enumerate(self.axes) if axis.n < LONG_AXIS]
+        dense = dense_matrices([maps[a] for a in short for maps in (self.k, self.l, self.m)])
+        k, l_maps, m = (dict(zip(short, dense[i :: 3], strict=False)) for i in range(3))
+        into, taps, out = [], [], []
         for a, axis in enumerate(self.axes):
-            if long[a]:
-                m.append(LongInput(self.m[a], axis))
-                l_maps.append(_columns(self.l[a], axis.taps()))
-                k.append(LongOutput(self.k[a], axis))
+            first = a == 0
+            if a in m:
+                into.append(rightward_block(_gather_inputs(m[a], axis), real_input=first))
+                columns = l_maps[a][:, axis.taps()]
+                out.append(leftward_block(k[a][axis.outputs()], real_output=first))
             else:
-                m.append(_gather_inputs(square["m"][a], axis))
-                l_maps.append(square["l"][a][:, axis.taps()])
-                k.append(square["k"][a][axis.outputs()])
-        return m, l_maps, k
+                into.append(LongInput(self.m[a], axis))
+                columns = _columns(self.l[a], axis.taps())
+                out.append(LongOutput(self.k[a], axis))
+            taps.append(leftward_block(columns, real_input=real_taps and a == len(self.axes) - 1))
+        return into, taps, out
 
     def check_size(self, size: tuple[int, ...]) -> None:
         built = tuple(axis.size for axis in self.axes)

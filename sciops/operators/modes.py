@@ -1,14 +1,15 @@
 """The inside of every operation: real coefficients -> modes -> mixed channels -> real coefficients.
 
-    y = Re( K · diag(D) · M x ),        M, K Kronecker products over the axes, D[f] one matrix o × i
+    y = Re( K · diag(D) · M x ),        M, K, L Kronecker products over the axes,   D = L w
 
 All arithmetic is real.  A complex number is two planes (real, imaginary), a complex matrix the real
 block [[Re, −Im], [Im, Re]]; so each axis is one GEMM with a wide right-hand side, and the product
-with D one batched GEMM over the modes.  The layouts are chosen such that nothing is transposed on
-the way: `q` = (batch, channel) comes last, and the plane index walks through the axes,
+with D two batched GEMMs over the modes.  The layouts are chosen such that nothing is transposed on
+the way: `q`, the channels, comes last, and the plane index walks through the axes,
 
-    to_modes    (n₀, n₁, q) -> (f₀, 2, n₁, q) -> (f₀, f₁, 2, q)
-    from_modes  (f₀, f₁, 2, q) -> (f₀, 2, r₁, q) -> (r₀, r₁, q)
+    rightward   (n₀, n₁, q) -> (f₀, 2, n₁, q) -> (f₀, f₁, 2, q)                    x -> M x
+    leftward    (n₀, n₁, q) -> (n₀, 2, f₁, q) -> (2, f₀, f₁, q)                    w -> L w
+                (f₀, f₁, 2, q) -> (f₀, 2, r₁, q) -> (r₀, r₁, q), real part         z -> K z
 """
 
 import math
@@ -27,105 +28,106 @@ class StagedMap(Protocol):
     def apply(self, x: Tensor) -> Tensor: ...
 
 
-Map = Tensor | StagedMap  # (f, n) complex
+Block = Tensor | StagedMap  # a complex map in its real form, or staged
 
 
-def into_block(matrix: Map, *, real_input: bool) -> Map:
+def rightward_block(matrix: Tensor, *, real_input: bool) -> Tensor:
     """The real form (f·2, [2·]n) of a complex matrix (f, n): planes of the rows last, of columns first."""
-    if not isinstance(matrix, Tensor):
-        return matrix
     re, im = matrix.real, matrix.imag
     if real_input:
         return torch.stack([re, im], 1).flatten(0, 1)
     return torch.stack([re, -im, im, re], 1).unflatten(1, (2, 2)).flatten(2).flatten(0, 1)
 
 
-def out_block(matrix: Map, *, real_output: bool) -> Map:
-    """The real form ([2·]r, f·2) of a complex matrix (r, f): planes of the rows first, of columns last."""
-    if not isinstance(matrix, Tensor):
-        return matrix
-    re, im = matrix.real, matrix.imag
-    first = torch.stack([re, -im], -1).flatten(1)
-    return first if real_output else torch.cat([first, torch.stack([im, re], -1).flatten(1)])
+def leftward_block(matrix: Tensor, *, real_input: bool = False, real_output: bool = False) -> Tensor:
+    """The real form ([2·]r, f[·2]) of a complex matrix (r, f): planes of the rows first, of columns last."""
+    if real_input:
+        return torch.cat([matrix.real, matrix.imag])
+    return rightward_block(matrix.mH, real_input=real_output).mT
 
 
-def into_blocks(maps: Sequence[Map], *, real_input: bool = True) -> list[Map]:
-    return [into_block(a, real_input=real_input and i == 0) for i, a in enumerate(maps)]
-
-
-def out_blocks(maps: Sequence[Map]) -> list[Map]:
-    return [out_block(a, real_output=i == 0) for i, a in enumerate(maps)]
-
-
-def to_modes(x: Tensor, blocks: Sequence[Map], *, real_input: bool = True) -> Tensor:
-    """Apply a map along every axis.
-
-    x:       (n₀, …, *q) real, or (2, n₀, …, *q) with `real_input=False`
-    blocks:  one `into_block` per axis
-    returns: (f₀, …, 2, *q)
-    """
+def rightward(x: Tensor, blocks: Sequence[Block]) -> Tensor:
+    """Apply a map along every axis, from the first to the last: (n₀, …, *q) real -> (f₀, …, 2, *q)."""
     axes = len(blocks)
-    sizes = x.shape if real_input else x.shape[1:]
-    modes: list[int] = []
+    sizes, modes = x.shape, []
     for axis, block in enumerate(blocks):
         x = x.reshape(math.prod(modes), -1, math.prod(sizes[axis + 1 :]))
         if isinstance(block, Tensor):
-            x = torch.bmm(block.expand(len(x), -1, -1), x)
+            x = _left(block, x)
             modes.append(len(block) // 2)
         else:
-            planes = x.unflatten(1, (-1, sizes[axis]))  # (before, 1 or 2, n, after)
-            real = planes.shape[1] == 1
-            z = block.apply(planes[:, 0] if real else torch.complex(planes[:, 0], planes[:, 1]))
+            planes = x.unflatten(1, (-1, sizes[axis])).unbind(1)  # (before, n, after), once or twice
+            z = block.apply(torch.complex(*planes) if len(planes) == 2 else planes[0])
             x = torch.stack([z.real, z.imag], 2)
             modes.append(block.shape[0])
     return x.reshape(*modes, 2, *sizes[axes:])
 
 
-def from_modes(z: Tensor, blocks: Sequence[Map]) -> Tensor:
-    """Apply a map along every axis and take the real part.
+def leftward(z: Tensor, blocks: Sequence[Block], *, stop: int = 0) -> Tensor:
+    """Apply a map along every axis, from the last down to `stop`: (f₀, …, [2,] *q) -> (…, [2,] r, …, ·).
 
-    z:       (f₀, …, 2, *q)
-    blocks:  one `out_block` per axis
-    returns: (r₀, …, *q) real
+    The result is flat behind the axes that were left alone; how many planes go in and come out is in the
+    blocks.
     """
-    axes = len(blocks)
-    tail = z.shape[axes + 1 :]
-    sizes: list[int] = []  # r of the axes done, last axis first
-    for axis in reversed(range(axes)):
-        block = blocks[axis]
-        before = math.prod(z.shape[:axis]) if not sizes else math.prod(modes[:axis])
-        if not sizes:
-            modes = z.shape[:axes]
-        x = z.reshape(before, 2 * modes[axis], -1)
+    sizes = z.shape
+    for axis in reversed(range(stop, len(blocks))):
+        block, before = blocks[axis], math.prod(sizes[:axis])
         if isinstance(block, Tensor):
-            rows = len(block) if axis == 0 else len(block) // 2
-            z = torch.bmm(block.expand(len(x), -1, -1), x)
+            z = _left(block, z.reshape(before, block.shape[1], -1))
         else:
-            rows = block.shape[0]
-            planes = x.unflatten(1, (modes[axis], 2))  # (before, f, 2, after)
-            y = block.apply(torch.complex(planes[:, :, 0], planes[:, :, 1]))
+            re, im = z.reshape(before, sizes[axis], 2, -1).unbind(2)
+            y = block.apply(torch.complex(re, im))
             z = y.real if axis == 0 else torch.stack([y.real, y.imag], 1)
-        sizes.insert(0, rows)
-    return z.reshape(*sizes, *tail)
+    return z.reshape(*sizes[:stop], -1)
+
+
+def _left(block: Tensor, x: Tensor) -> Tensor:
+    """block · x for (rows, columns) and (before, columns, after); never a copy of x."""
+    if len(x) == 1:
+        return (block @ x[0])[None]
+    return torch.bmm(block.expand(len(x), -1, -1), x)
 
 
 def mix(z: Tensor, multiplier: Tensor) -> Tensor:
     """Multiply the channels by one complex matrix per mode and group.
 
     z:          (f₀, …, 2, batch, groups·i)
-    multiplier: (f₀, …, 2, groups, i, o)
+    multiplier: (2, modes, groups, i, o), all modes in one axis
     returns:    (f₀, …, 2, batch, groups·o)
     """
-    *modes, _, groups, i, o = multiplier.shape
-    batch = z.shape[-2]
+    groups, i, o = multiplier.shape[-3:]
+    *modes, _, batch, _ = z.shape
     z = z.reshape(-1, 2, batch, groups, i)
-    d = multiplier.reshape(-1, 2, groups, i, o)
-    turned = torch.stack([-z[:, 1], z[:, 0]], 1)  # √−1 · z
-    left = torch.stack([z, turned], -2)  # (f, 2, b, g, [z, iz], i)
-    if groups > 1:
-        left, d = left.movedim(3, 1), d.movedim(2, 1)
-    out = torch.bmm(
-        left.reshape(-1, 2 * batch, 2 * i), d.reshape(-1, 2 * i, o)
-    )  # Re: z_r D_r − z_i D_i,  Im: z_i D_r + z_r D_i
+    z = z.movedim(3, 1) if groups > 1 else z  # a group is one more mode
+    out = _Mix.apply(z.reshape(-1, 2, batch, i), multiplier.reshape(2, -1, i, o))
     out = out.view(-1, groups, 2, batch, o).movedim(1, 3) if groups > 1 else out
     return out.reshape(*modes, 2, batch, groups * o)
+
+
+class _Mix(torch.autograd.Function):
+    """z D = z Re D + (√−1 z) Im D in planes: (f, 2, b, i), (2, f, i, o) -> (f, 2, b, o)."""
+
+    @staticmethod
+    def forward(ctx, z, multiplier):
+        ctx.save_for_backward(z, multiplier)
+        out = torch.bmm(z.flatten(1, 2), multiplier[0])
+        return out.baddbmm_(_turned(z).flatten(1, 2), multiplier[1]).unflatten(1, (2, -1))
+
+    @staticmethod
+    def backward(ctx, gradient):
+        z, multiplier = ctx.saved_tensors
+        gradient = gradient.reshape(len(z), 2 * z.shape[2], -1)
+        for_z = for_multiplier = None
+        if ctx.needs_input_grad[0]:
+            plain, turned = (torch.bmm(gradient, part.mT).view_as(z) for part in multiplier)
+            for_z = plain - _turned(turned)
+        if ctx.needs_input_grad[1]:
+            for_multiplier = torch.empty_like(multiplier)
+            torch.bmm(z.flatten(1, 2).mT, gradient, out=for_multiplier[0])
+            torch.bmm(_turned(z).flatten(1, 2).mT, gradient, out=for_multiplier[1])
+        return for_z, for_multiplier
+
+
+def _turned(z: Tensor) -> Tensor:
+    """√−1 z, (f, 2, b, i)."""
+    return torch.stack([-z[:, 1], z[:, 0]], 1)

@@ -19,10 +19,11 @@ Nyquist frequency itself +f and −f are one sampled function, which is therefor
 
 import math
 from collections.abc import Sequence
-from functools import lru_cache
 
 import torch
 from torch import Tensor
+
+from .butterfly import constant
 
 GRIDS = ("periodic", "closed")
 
@@ -44,6 +45,21 @@ def modes_from_basis(modes: int, *, one_sided: bool) -> Tensor:
     t[torch.arange(modes), f.abs()] = 1
     t[torch.arange(modes), f.abs() + h + 1] = -1j * f.sign().double()
     return t
+
+
+def tap_phases(modes: int, one_sided: bool, kernel: int, period: float, spacing: Tensor) -> Tensor:
+    """exp(−2πi f τⱼ / P), (modes, kernel): tap j lies `left − j` spacings away, as in torch's conv."""
+    f = frequencies(modes, one_sided=one_sided)
+    steps = (kernel - 1) // 2 - torch.arange(kernel)
+    angle = torch.outer(f, steps).to(spacing) * (-2 * math.pi / period) * spacing
+    return torch.complex(angle.cos(), angle.sin())
+
+
+@constant
+def fixed_tap_phases(modes: int, one_sided: bool, kernel: int, period: float, spacing: float, dtype, device):
+    """`tap_phases` of a spacing that is not learned."""
+    spacing = torch.tensor(spacing, dtype=torch.float64)
+    return tap_phases(modes, one_sided, kernel, period, spacing).to(device, dtype)
 
 
 def default_points(n: int, *, grid: str, period: float) -> Tensor:
@@ -93,7 +109,7 @@ def basis(points: Tensor, modes: int, *, one_sided: bool, grid: str, period: flo
     return (trig * weights[:, None] * once.repeat(2) / period).T.contiguous(), trig
 
 
-@lru_cache(maxsize=256)
+@constant
 def uniform_basis(n: int, modes: int, one_sided: bool, grid: str, period: float, dtype, device):
     """`basis` on the default points, kept for the next call."""
     points = default_points(n, grid=grid, period=period)

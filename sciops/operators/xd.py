@@ -162,7 +162,7 @@ class XD(AbstractOperator):
             return self._prepare()
         key = tuple((p.data_ptr(), p._version, p.dtype) for p in state)
         if self._cache is None or self._cache[0] != key:
-            self._cache = (key, self._prepare())
+            self._cache = (key, self.frame.finish(self._prepare()))
         return self._cache[1]
 
     def _prepare(self):
