@@ -1,0 +1,34 @@
+"""Operators: layers on `(batch, channel, *space)` and the structured matrices they are made of."""
+
+from . import special
+from .butterfly import Butterfly
+from .fourier import FourierLayer
+from .kaleidoscope import (
+    Kaleidoscope,
+    dft_blocks,
+    haar_blocks,
+    identity_blocks,
+    permutation_blocks,
+    triangular_blocks,
+)
+from .neuralop import SpectralConv
+from .operator import AbstractOperator, Fixed, arch_parameters, weight_parameters
+from .xd import XD
+
+__all__ = [
+    "XD",
+    "AbstractOperator",
+    "Butterfly",
+    "Fixed",
+    "FourierLayer",
+    "Kaleidoscope",
+    "SpectralConv",
+    "arch_parameters",
+    "dft_blocks",
+    "haar_blocks",
+    "identity_blocks",
+    "permutation_blocks",
+    "special",
+    "triangular_blocks",
+    "weight_parameters",
+]

@@ -65,7 +65,9 @@ class GridAxis:
         """Points on the circle."""
         last_output = self.stride * (self.n_out - 1)
         if not self.circular:
-            return next_power_of_two(max(self.size + max(self.left, self.right, 0), last_output + 1))
+            return next_power_of_two(
+                max(self.size + max(self.left, self.right, 0), last_output + 1)
+            )
         if self.wraps:
             padded = self.size + max(self.left, 0) + max(self.right, 0)
             return next_power_of_two(max(padded, last_output + 1))
@@ -77,7 +79,9 @@ class GridAxis:
 
     def inputs(self) -> tuple[Tensor, Tensor]:
         """Positions on the circle and the input points they hold, (≥ size,) each."""
-        first, last = (-max(self.left, 0), self.size + max(self.right, 0)) if self.wraps else (0, self.size)
+        first, last = (
+            (-max(self.left, 0), self.size + max(self.right, 0)) if self.wraps else (0, self.size)
+        )
         positions = torch.arange(first, last)
         return positions % self.n, positions % self.size
 

@@ -18,6 +18,11 @@ from .butterfly import constant, next_power_of_two
 from .frame import AbstractFrame, kaleidoscopes
 from .kaleidoscope import dense_matrices, identity_blocks
 from .modes import leftward_block, rightward_block
+from .operator import as_tuple
+
+
+DEFAULT_FREQUENCIES = 16  # of each sign; 32 × 16 modes in two dimensions
+CLOSED_PERIOD = 1.25  # a quarter of room behind [0, 1], so that its two ends are not neighbours
 
 
 class Band(AbstractFrame):
@@ -66,7 +71,10 @@ class Band(AbstractFrame):
     def blocks(self, like: Tensor, *, real_taps: bool):
         axes = range(len(self.modes))
         dense = iter(dense_matrices([*self.k, *self.l, *self.m]))
-        k, l_maps, m = ([self._cut(next(dense), a) for a in axes] if maps else None for maps in (self.k, self.l, self.m))
+        k, l_maps, m = (
+            [self._cut(next(dense), a) for a in axes] if maps else None
+            for maps in (self.k, self.l, self.m)
+        )
         into, taps, out = [], [], []
         for a in axes:
             basis = (self.modes[a], self.one_sided(a), a == 0, like.dtype, like.device)
@@ -86,7 +94,9 @@ class Band(AbstractFrame):
     def _tap_block(self, axis: int, l_maps, real: bool, like: Tensor) -> Tensor:
         kind = (self.modes[axis], self.one_sided(axis), self.kernel[axis], self.period[axis])
         if self.log_spacing is None:
-            phases = transforms.fixed_tap_phases(*kind, self._spacing[axis], like.dtype.to_complex(), like.device)
+            phases = transforms.fixed_tap_phases(
+                *kind, self._spacing[axis], like.dtype.to_complex(), like.device
+            )
         else:
             phases = transforms.tap_phases(*kind, self.log_spacing[axis].exp())
         return leftward_block(l_maps[axis] @ phases if l_maps else phases, real_input=real)
@@ -94,9 +104,13 @@ class Band(AbstractFrame):
     def _bases(self, size, coords, like: Tensor):
         """Analysis and synthesis matrices per axis on this grid."""
         for axis, n in enumerate(size):
-            kind = dict(one_sided=self.one_sided(axis), grid=self.grid[axis], period=self.period[axis])
+            kind = dict(
+                one_sided=self.one_sided(axis), grid=self.grid[axis], period=self.period[axis]
+            )
             if coords is None:
-                yield transforms.uniform_basis(n, self.modes[axis], *kind.values(), like.dtype, like.device)
+                yield transforms.uniform_basis(
+                    n, self.modes[axis], *kind.values(), like.dtype, like.device
+                )
             else:
                 points = transforms.check_points(
                     coords[axis], n, axis, grid=self.grid[axis], period=self.period[axis]
@@ -109,7 +123,9 @@ class Band(AbstractFrame):
         return transforms.analyse(x, bases)
 
     def synthesise(self, c: Tensor, size: tuple[int, ...], coords) -> Tensor:
-        bases = [b[::s] for (_, b), s in zip(self._bases(size, coords, c), self.stride, strict=True)]
+        bases = [
+            b[::s] for (_, b), s in zip(self._bases(size, coords, c), self.stride, strict=True)
+        ]
         return transforms.synthesise(c, bases)
 
 
@@ -143,3 +159,87 @@ def default_spacing(modes, kernel, period) -> tuple[float, ...]:
         p / max(m if a == len(modes) - 1 else m // 2, k)
         for a, (m, k, p) in enumerate(zip(modes, kernel, period, strict=True))
     )
+
+
+def band_frame(
+    kernel, ndim, modes, grid, period, spacing, padding, padding_mode, stride, dilation, depth
+) -> Band:
+    """The frame that XD's options describe; `kernel=None` puts the weights on the modes."""
+    if padding != "same":
+        raise ValueError(f"the band frame keeps the grid: padding must be 'same', got {padding!r}")
+    modes = band_modes(modes, ndim)
+    grid = band_grid(grid, ndim)
+    if padding_mode == "zeros" and "periodic" in grid:
+        raise ValueError(
+            "a periodic band continues the function periodically; for padding_mode='zeros' use "
+            "grid='closed' with period > 1"
+        )
+    period = band_period(period, grid)
+    if kernel is None:
+        return Band(modes, None, period=period, grid=grid, stride=stride, depth=depth)
+    learn = isinstance(spacing, nn.Parameter) or spacing == "learned"
+    if spacing is None or isinstance(spacing, str) and learn:
+        distances = default_spacing(modes, kernel, period)
+    else:
+        spacing = spacing.detach().tolist() if isinstance(spacing, Tensor) else spacing
+        distances = as_tuple(spacing, ndim, "spacing")
+    distances = tuple(h * d for h, d in zip(distances, dilation, strict=True))
+    _check_reach(kernel, distances, period)
+    return Band(
+        modes,
+        kernel,
+        period=period,
+        grid=grid,
+        spacing=distances,
+        learn_spacing=learn,
+        stride=stride,
+        depth=depth,
+    )
+
+
+def _check_reach(kernel, distances, period) -> None:
+    for axis, (h, k, p) in enumerate(zip(distances, kernel, period, strict=True)):
+        if not h > 0 or (k - 1) * h > p * (1 + 1e-9):
+            raise ValueError(
+                f"axis {axis}: {k} taps at spacing {h:g} make a kernel larger than the grid's period {p:g}; "
+                f"use a positive spacing ≤ {p / max(k - 1, 1):g}, fewer taps or less dilation"
+            )
+
+
+def band_modes(modes, ndim: int) -> tuple[int, ...]:
+    """Numbers of modes per axis.
+
+    >>> band_modes(16, 3), band_modes((32, 16), 2)
+    ((32, 32, 16), (32, 16))
+    """
+    modes = DEFAULT_FREQUENCIES if modes is None else modes
+    wanted = as_tuple(modes, ndim, "modes")
+    if any(not isinstance(m, int) or m < 2 or m % 2 for m in wanted):
+        raise ValueError(
+            f"modes={modes} must be even numbers ≥ 2 (frequencies come in pairs ±f); "
+            "for an odd number take the next even one"
+        )
+    return wanted if isinstance(modes, tuple | list) else (2 * modes,) * (ndim - 1) + (modes,)
+
+
+def band_grid(grid, ndim: int) -> tuple[str, ...]:
+    grid = as_tuple(grid, ndim, "grid")
+    if any(g not in transforms.GRIDS for g in grid):
+        raise ValueError(f"grid={grid} is not known; choose 'periodic' or 'closed' for each axis")
+    return grid
+
+
+def band_period(period, grid: tuple[str, ...]) -> tuple[float, ...]:
+    default = tuple(CLOSED_PERIOD if g == "closed" else 1.0 for g in grid)
+    period = default if period is None else as_tuple(period, len(grid), "period")
+    if any(not math.isfinite(p) or p <= 0 for p in period):
+        raise ValueError(f"period={period} must be positive and finite")
+    return tuple(float(p) for p in period)
+
+
+def check_coords(coords, ndim: int) -> None:
+    """Raise unless coords are None or a tuple of one thing per axis."""
+    if coords is not None and (not isinstance(coords, tuple | list) or len(coords) != ndim):
+        raise ValueError(
+            f"coords must be a tuple of {ndim} tensors, one per axis, got {type(coords).__name__}"
+        )

@@ -32,7 +32,9 @@ def log2_exact(n: int) -> int:
     6
     """
     if n < 1 or n & (n - 1):
-        raise ValueError(f"n={n} is not a power of two; pad the axis to {next_power_of_two(n)} first")
+        raise ValueError(
+            f"n={n} is not a power of two; pad the axis to {next_power_of_two(n)} first"
+        )
     return n.bit_length() - 1
 
 
@@ -176,7 +178,9 @@ def dft_twiddle(
     twiddle = identity_twiddle(n, dtype=torch.complex128)
     for k in range(len(twiddle)):
         angle = torch.arange(n // 2, dtype=torch.float64) % 2**k * math.pi / 2**k
-        w = torch.polar(torch.ones_like(angle), angle if inverse else -angle)  # ω = exp(∓2πi o/2ᵏ⁺¹)
+        w = torch.polar(
+            torch.ones_like(angle), angle if inverse else -angle
+        )  # ω = exp(∓2πi o/2ᵏ⁺¹)
         one = torch.ones_like(w)
         twiddle[k] = torch.stack([one, w, one, -w], -1).unflatten(-1, (2, 2))
     twiddle *= math.sqrt(0.5) if unitary else (0.5 if inverse else 1.0)

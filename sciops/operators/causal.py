@@ -18,6 +18,7 @@ from torch import Tensor, nn
 
 from .butterfly import next_power_of_two
 from .kaleidoscope import Kaleidoscope, dense_matrices, identity_blocks, triangular_blocks
+from .operator import as_tuple
 
 
 class Prepared(NamedTuple):
@@ -32,7 +33,9 @@ class Prepared(NamedTuple):
 class Causal(nn.Module):
     """Frame of one time axis."""
 
-    def __init__(self, size: int, kernel: int, *, dilation: int, stride: int, depth: tuple[int, int, int]):
+    def __init__(
+        self, size: int, kernel: int, *, dilation: int, stride: int, depth: tuple[int, int, int]
+    ):
         super().__init__()
         self.size, self.kernel, self.dilation, self.stride = size, kernel, dilation, stride
         order = next_power_of_two(size)
@@ -89,3 +92,13 @@ def _blockwise(matrix: Tensor, x: Tensor) -> Tensor:
         return x @ matrix[:n, :n].mT
     blocks = F.pad(x, (0, -n % order)).unflatten(-1, (-1, order))
     return (blocks @ matrix.mT).flatten(-2)[..., :n]
+
+
+def causal_frame(kernel, size, stride, dilation, depth) -> Causal:
+    """The frame that XD's options describe."""
+    if len(kernel) != 1:
+        raise ValueError(f"the causal frame has one axis, time; got kernel_size={kernel}")
+    if size is None:
+        raise ValueError("frame='causal' needs size=, the number of steps its K-matrices span")
+    (size,) = as_tuple(size, 1, "size")
+    return Causal(size, kernel[0], dilation=dilation[0], stride=stride[0], depth=depth)

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from .kaleidoscope import Kaleidoscope
-from .modes import Block, leftward, mix, rightward
+from .modes import Block, leftward, make_and_mix, mix, rightward
 
 LARGE = 2**26  # a D of more numbers than this (256 MB in float32) is neither made whole nor kept
 
@@ -39,16 +39,22 @@ class Multiplier(NamedTuple):
 
     def mix(self, z: Tensor) -> Tensor:
         """Multiply modes (f₀, …, 2, b, c) by D, in slabs of f₀ where D is large."""
-        if self.first is None or self.numbers() <= LARGE:
+        if self.first is None or torch.compiler.is_compiling():
             return mix(z, self.dense())
+        if self.numbers() <= LARGE:
+            return _mix_slab(z, self.first, self.partial)
         parts = min(-(-self.numbers() // LARGE), len(z))
         slabs = zip(z.tensor_split(parts), self.first.tensor_split(parts, 1), strict=True)
         keep_nothing = dict(use_reentrant=False, preserve_rng_state=False)
-        return torch.cat([checkpoint(_mix_slab, *slab, self.partial, **keep_nothing) for slab in slabs])
+        return torch.cat(
+            [checkpoint(_mix_slab, *slab, self.partial, **keep_nothing) for slab in slabs]
+        )
 
 
 def _mix_slab(z: Tensor, first: Tensor, partial: Tensor) -> Tensor:
-    return mix(z, Multiplier(partial, first).dense())
+    if partial.shape[2] > 1:
+        return mix(z, Multiplier(partial, first).dense())
+    return make_and_mix(z, first.flatten(0, 1), partial.squeeze(2))
 
 
 class Prepared(NamedTuple):

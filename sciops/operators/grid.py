@@ -14,10 +14,12 @@ that are read; what depends on the axis is folded into the matrices, never into 
 import torch
 from torch import Tensor
 
-from .axes import GridAxis
+from . import special
+from .axes import GridAxis, padding_pairs
 from .frame import AbstractFrame, kaleidoscopes
 from .kaleidoscope import Kaleidoscope, dense_matrices
 from .modes import leftward_block, rightward_block
+from .operator import as_tuple
 
 LONG_AXIS = 1024  # from here on dense n × n matrices are not even considered
 
@@ -38,7 +40,7 @@ class Grid(AbstractFrame):
     def blocks(self, like: Tensor, *, real_taps: bool):
         short = [a for a, axis in enumerate(self.axes) if axis.n < LONG_AXIS]
         dense = dense_matrices([maps[a] for a in short for maps in (self.k, self.l, self.m)])
-        k, l_maps, m = (dict(zip(short, dense[i :: 3], strict=False)) for i in range(3))
+        k, l_maps, m = (dict(zip(short, dense[i::3], strict=False)) for i in range(3))
         into, taps, out = [], [], []
         for a, axis in enumerate(self.axes):
             first = a == 0
@@ -107,3 +109,17 @@ class LongOutput:
 
     def apply(self, z: Tensor) -> Tensor:  # (before, n, after) -> (before, n_out, after)
         return self.k(z.mT).mT[:, self.axis.outputs()]
+
+
+def grid_frame(kernel, size, padding, padding_mode, stride, dilation, depth) -> Grid:
+    """The frame that XD's options describe, starting as a convolution."""
+    if size is None:
+        raise ValueError("frame='grid' is built for one grid: give its size=, or use frame='band'")
+    size = as_tuple(size, len(kernel), "size")
+    pairs = padding_pairs(padding, kernel, dilation)
+    axes = tuple(
+        GridAxis(n, k, s, d, left, right, padding_mode == "circular")
+        for n, k, s, d, (left, right) in zip(size, kernel, stride, dilation, pairs, strict=True)
+    )
+    start = special.convolution(axes, depth)
+    return Grid(axes, (start.k, start.l, start.m))

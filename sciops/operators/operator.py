@@ -70,3 +70,17 @@ def as_tuple(value, ndim: int, name: str) -> tuple:
     if len(value) != ndim:
         raise ValueError(f"{name}={value} has {len(value)} entries, expected {ndim}, one per axis")
     return tuple(value)
+
+
+def check_input(x: Tensor, in_channels: int, ndim: int, dtype: torch.dtype) -> None:
+    """Raise unless x is a real `(batch, in_channels, *space)` that a layer of this dtype can take."""
+    if x.ndim != ndim + 2 or x.shape[1] != in_channels:
+        axes = ", ".join(f"n{a}" for a in range(ndim))
+        raise ValueError(
+            f"expected x of shape (batch, {in_channels}, {axes}), got {tuple(x.shape)}"
+        )
+    if not x.is_floating_point() or x.dtype.itemsize > dtype.itemsize:
+        raise ValueError(
+            f"expected a real x no wider than the layer's {dtype}, got {x.dtype}; "
+            "use x.to(layer.weight.dtype) or layer.to(x.dtype)"
+        )

@@ -41,7 +41,9 @@ class Maps:
     gates: Tensor | None = None  # (out, in) complex
 
 
-def convolution(axes: Sequence[GridAxis], depth: Depth, *, active: Sequence[Tensor] | None = None) -> Maps:
+def convolution(
+    axes: Sequence[GridAxis], depth: Depth, *, active: Sequence[Tensor] | None = None
+) -> Maps:
     """Convolution with the axes' own stride, dilation and padding.
 
     active: per axis a boolean (kernel,); L starts blind to the other taps.
@@ -50,7 +52,9 @@ def convolution(axes: Sequence[GridAxis], depth: Depth, *, active: Sequence[Tens
     l_blocks = tuple(_fourier_last(axis.n, depth[1], unitary=False) for axis in axes)
     m = tuple(_fourier_last(axis.n, depth[2], unitary=True) for axis in axes)
     if active is not None:
-        l_blocks = tuple(_only(b, axis, a) for b, axis, a in zip(l_blocks, axes, active, strict=True))
+        l_blocks = tuple(
+            _only(b, axis, a) for b, axis, a in zip(l_blocks, axes, active, strict=True)
+        )
     return Maps(k, l_blocks, m)
 
 
@@ -92,7 +96,9 @@ def transposed_convolution(axes: Sequence[GridAxis], depth: Depth, stride: int) 
     return _replace(convolution(axes, depth), l=flipped, m=spread)
 
 
-def permuted_convolution(axes: Sequence[GridAxis], depth: Depth, permutations: Sequence[Tensor]) -> Maps:
+def permuted_convolution(
+    axes: Sequence[GridAxis], depth: Depth, permutations: Sequence[Tensor]
+) -> Maps:
     """Convolution of `x[permutation]`, one permutation of the points per axis."""
     moved = []
     for axis, v in zip(axes, permutations, strict=True):
@@ -108,7 +114,9 @@ def permuted_convolution(axes: Sequence[GridAxis], depth: Depth, permutations: S
 def average_pooling(axes: Sequence[GridAxis], depth: Depth, channels: tuple[int, int]) -> Maps:
     """The mean over the kernel's window, channel by channel; padding counts as zeros."""
     box = [torch.full((axis.kernel,), 1 / axis.kernel) for axis in axes]
-    return _replace(zero(axes, depth), arch_bias=_spectrum(axes, box), gates=_channel_identity(channels))
+    return _replace(
+        zero(axes, depth), arch_bias=_spectrum(axes, box), gates=_channel_identity(channels)
+    )
 
 
 def identity(axes: Sequence[GridAxis], depth: Depth, channels: tuple[int, int]) -> Maps:
@@ -136,7 +144,9 @@ def install(layer, maps: Maps):
     """Write `maps` into the parameters of a grid- or band-frame layer; errors say what it lacks."""
     for name in ("arch_bias", "gates"):
         if getattr(maps, name) is not None and getattr(layer, name) is None:
-            raise ValueError(f"this operation needs {name}: build the layer with XD(…, {name}=True)")
+            raise ValueError(
+                f"this operation needs {name}: build the layer with XD(…, {name}=True)"
+            )
     pairs = [
         (k.values, torch.view_as_real(blocks))
         for part in ("k", "l", "m")
@@ -145,11 +155,15 @@ def install(layer, maps: Maps):
     for name, rest in (("arch_bias", 0), ("gates", 1)):
         target, value = getattr(layer, name), getattr(maps, name)
         if target is not None:
-            value = torch.full(target.shape[:-1], rest, dtype=torch.cfloat) if value is None else value
+            value = (
+                torch.full(target.shape[:-1], rest, dtype=torch.cfloat) if value is None else value
+            )
             pairs.append((target, torch.view_as_real(value)))
     wrong = [(tuple(a.shape), tuple(b.shape)) for a, b in pairs if a.shape != b.shape]
     if wrong:
-        raise ValueError(f"maps of another size or depth: the layer has {wrong[0][0]}, they have {wrong[0][1]}")
+        raise ValueError(
+            f"maps of another size or depth: the layer has {wrong[0][0]}, they have {wrong[0][1]}"
+        )
     with torch.no_grad():
         for parameter, value in pairs:
             parameter.copy_(value)
@@ -165,7 +179,9 @@ def _fourier_first(n: int, depth: int) -> Tensor:
     return torch.cat([inverse, identity_blocks(n, depth - 1)])
 
 
-def _fourier_last(n: int, depth: int, *, unitary: bool, permutation: Tensor | None = None) -> Tensor:
+def _fourier_last(
+    n: int, depth: int, *, unitary: bool, permutation: Tensor | None = None
+) -> Tensor:
     fourier = dft_twiddle(n, unitary=unitary, decreasing=True)[None]
     moves = [] if permutation is None else [permutation_blocks(permutation)]
     rest = depth - 1 - 2 * len(moves)

@@ -24,6 +24,7 @@ import torch
 from torch import Tensor
 
 from .butterfly import constant
+from .scratch import give, take
 
 GRIDS = ("periodic", "closed")
 
@@ -56,7 +57,9 @@ def tap_phases(modes: int, one_sided: bool, kernel: int, period: float, spacing:
 
 
 @constant
-def fixed_tap_phases(modes: int, one_sided: bool, kernel: int, period: float, spacing: float, dtype, device):
+def fixed_tap_phases(
+    modes: int, one_sided: bool, kernel: int, period: float, spacing: float, dtype, device
+):
     """`tap_phases` of a spacing that is not learned."""
     spacing = torch.tensor(spacing, dtype=torch.float64)
     return tap_phases(modes, one_sided, kernel, period, spacing).to(device, dtype)
@@ -163,7 +166,9 @@ class _Analyse(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, gradient):
-        return _outward(gradient, [b.mT for b in ctx.saved_tensors]), *[None] * len(ctx.saved_tensors)
+        return _outward(gradient, [b.mT for b in ctx.saved_tensors]), *[None] * len(
+            ctx.saved_tensors
+        )
 
 
 class _Synthesise(torch.autograd.Function):
@@ -174,30 +179,47 @@ class _Synthesise(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, gradient):
-        return _inward(gradient, [b.mT for b in ctx.saved_tensors]), *[None] * len(ctx.saved_tensors)
+        return _inward(gradient, [b.mT for b in ctx.saved_tensors]), *[None] * len(
+            ctx.saved_tensors
+        )
 
 
 def _inward(x: Tensor, bases: Sequence[Tensor]) -> Tensor:  # (b, c, *n) -> (*r, b, c)
     batch, channels = x.shape[:2]
     x = x.contiguous()
     for axis in reversed(range(len(bases))):
-        x = _along(bases[axis], x, axis + 2)
-    return x.view(batch * channels, -1).mT.contiguous().view(*x.shape[2:], batch, channels)
+        before, x = x, _along(bases[axis], x, axis + 2, temporary=True)
+        if axis < len(bases) - 1:
+            give(before)
+    flat = x.view(batch * channels, -1)
+    out = _transposed(flat).view(*x.shape[2:], batch, channels)
+    give(flat)
+    return out
 
 
 def _outward(c: Tensor, bases: Sequence[Tensor]) -> Tensor:  # (*r, b, c) -> (b, c, *n)
     *rows, batch, channels = c.shape
-    y = c.reshape(-1, batch * channels).mT.contiguous().view(batch, channels, *rows)
+    y = _transposed(c.reshape(-1, batch * channels)).view(batch, channels, *rows)
     for axis in range(len(bases)):
-        y = _along(bases[axis], y, axis + 2)
+        before, y = y, _along(bases[axis], y, axis + 2, temporary=axis < len(bases) - 1)
+        give(before)
     return y
 
 
-def _along(matrix: Tensor, x: Tensor, axis: int) -> Tensor:
+def _along(matrix: Tensor, x: Tensor, axis: int, *, temporary: bool) -> Tensor:
     """Apply a matrix (r, n) along one axis of a contiguous x, as one batched GEMM."""
     shape = (*x.shape[:axis], len(matrix), *x.shape[axis + 1 :])
     if axis < x.ndim - 1:
         x = x.view(-1, x.shape[axis], math.prod(shape[axis + 1 :]))
-        return torch.bmm(matrix.expand(len(x), -1, -1), x).view(shape)
-    x = x.view(-1, *x.shape[-2:])
-    return torch.bmm(x, matrix.mT.expand(len(x), -1, -1)).view(shape)
+        pair = matrix.expand(len(x), -1, -1), x
+    else:
+        x = x.view(-1, *x.shape[-2:])
+        pair = x, matrix.mT.expand(len(x), -1, -1)
+    out = take((len(x), pair[0].shape[1], pair[1].shape[2]), x) if temporary else None
+    return torch.bmm(*pair, out=out).view(shape)
+
+
+def _transposed(x: Tensor) -> Tensor:
+    return x.mT.clone(
+        memory_format=torch.contiguous_format
+    )  # never x itself, as `contiguous` may be

@@ -16,16 +16,12 @@ import torch
 from torch import Tensor, nn
 
 from . import special
-from .axes import GridAxis, padding_pairs
-from .band import Band, default_spacing
-from .causal import Causal
-from .grid import Grid
-from .operator import AbstractOperator, Fixed, as_tuple
-from .transforms import GRIDS
+from .band import Band, band_frame, check_coords
+from .causal import causal_frame
+from .grid import grid_frame
+from .operator import AbstractOperator, Fixed, as_tuple, check_input
 
 FRAMES = ("band", "grid", "causal")
-DEFAULT_FREQUENCIES = 16  # of each sign; 32 × 16 modes in two dimensions
-CLOSED_PERIOD = 1.25  # a quarter of room behind [0, 1], so that its two ends are not neighbours
 
 
 class XD(AbstractOperator):
@@ -75,34 +71,36 @@ class XD(AbstractOperator):
         self.kernel_size = kernel = tuple(kernel)
         ndim = len(kernel)
         self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
-        self.stride, self.dilation = as_tuple(stride, ndim, "stride"), as_tuple(dilation, ndim, "dilation")
+        self.stride, self.dilation = (
+            as_tuple(stride, ndim, "stride"),
+            as_tuple(dilation, ndim, "dilation"),
+        )
         depth = as_tuple(depth, 3, "depth")
         _check_choices(frame, weights, padding_mode, depth)
         _check_sizes(in_channels, out_channels, groups, kernel, self.stride, self.dilation)
         if weights == "modes" and frame != "band":
-            raise ValueError(f"weights='modes' needs frame='band', got frame={frame!r}; use weights='taps'")
+            raise ValueError(
+                f"weights='modes' needs frame='band', got frame={frame!r}; use weights='taps'"
+            )
         if frame == "band":
-            if padding != "same":
-                raise ValueError(f"the band frame keeps the grid: padding must be 'same', got {padding!r}")
-            self.frame = _band(
-                kernel, modes, grid, period, spacing, self.stride, self.dilation, depth, weights, padding_mode
-            )
+            place = (modes, grid, period, spacing, padding, padding_mode)
+            taps = None if weights == "modes" else kernel
+            self.frame = band_frame(taps, ndim, *place, self.stride, self.dilation, depth)
         elif frame == "grid":
-            if size is None:
-                raise ValueError("frame='grid' is built for one grid: give its size=, or use frame='band'")
-            self.frame = Grid(
-                *_grid(kernel, as_tuple(size, ndim, "size"), self.stride, self.dilation, padding, padding_mode, depth)
-            )
+            place = (size, padding, padding_mode)
+            self.frame = grid_frame(kernel, *place, self.stride, self.dilation, depth)
             self.resolution = Fixed(tuple(axis.size for axis in self.frame.axes))
         else:
-            self.frame = _causal(kernel, size, self.stride, self.dilation, depth)
+            self.frame = causal_frame(kernel, size, self.stride, self.dilation, depth)
         pair = (out_channels, in_channels // groups)
         if weights == "taps":
             self.weight = nn.Parameter(torch.empty(*pair, *kernel))
         else:
             shape = (*self.frame.modes, 2, groups, in_channels // groups, out_channels // groups)
             self.weight = nn.Parameter(torch.empty(shape))
-        self.arch_bias = nn.Parameter(torch.zeros(self.frame.arch_bias_shape)) if arch_bias else None
+        self.arch_bias = (
+            nn.Parameter(torch.zeros(self.frame.arch_bias_shape)) if arch_bias else None
+        )
         self.gates = nn.Parameter(self.frame.gates_at_one(*pair)) if gates else None
         self.bias = nn.Parameter(torch.empty(out_channels)) if bias else None
         self._cache: tuple | None = None
@@ -169,22 +167,11 @@ class XD(AbstractOperator):
         return self.frame.prepare(self.weight, self.arch_bias, self.gates, self.groups)
 
     def _check_input(self, x: Tensor, coords) -> None:
-        ndim = len(self.kernel_size)
-        if x.ndim != ndim + 2 or x.shape[1] != self.in_channels:
-            axes = ", ".join(f"n{a}" for a in range(ndim))
-            raise ValueError(f"expected x of shape (batch, {self.in_channels}, {axes}), got {tuple(x.shape)}")
-        if not x.is_floating_point() or (x.dtype.itemsize > self.weight.dtype.itemsize):
-            raise ValueError(
-                f"expected a real x no wider than the layer's {self.weight.dtype}, got {x.dtype}; "
-                f"use x.to(layer.weight.dtype) or layer.to(x.dtype)"
-            )
+        check_input(x, self.in_channels, len(self.kernel_size), self.weight.dtype)
         self.frame.check_size(tuple(x.shape[2:]))
-        if coords is None:
-            return
-        if not isinstance(self.frame, Band):
+        if coords is not None and not isinstance(self.frame, Band):
             raise ValueError("coords= have a meaning in frame='band' only; leave them out")
-        if not isinstance(coords, tuple | list) or len(coords) != ndim:
-            raise ValueError(f"coords must be a tuple of {ndim} tensors, one per axis, got {type(coords).__name__}")
+        check_coords(coords, len(self.kernel_size))
 
     def extra_repr(self) -> str:
         return f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
@@ -197,7 +184,9 @@ def _check_choices(frame: str, weights: str, padding_mode: str, depth: tuple) ->
         ("padding_mode", padding_mode, ("circular", "zeros")),
     ):
         if value not in known:
-            raise ValueError(f"{name}={value!r} is not known; choose one of {', '.join(map(repr, known))}")
+            raise ValueError(
+                f"{name}={value!r} is not known; choose one of {', '.join(map(repr, known))}"
+            )
     least = 1 if frame == "grid" else 0
     if any(not isinstance(d, int) or d < least for d in depth):
         raise ValueError(f"depth={depth} must be whole numbers ≥ {least} in the {frame} frame")
@@ -205,88 +194,9 @@ def _check_choices(frame: str, weights: str, padding_mode: str, depth: tuple) ->
 
 def _check_sizes(in_channels, out_channels, groups, kernel, stride, dilation) -> None:
     if in_channels % groups or out_channels % groups:
-        raise ValueError(f"groups={groups} must divide in_channels={in_channels} and out_channels={out_channels}")
+        raise ValueError(
+            f"groups={groups} must divide in_channels={in_channels} and out_channels={out_channels}"
+        )
     for name, value in (("kernel_size", kernel), ("stride", stride), ("dilation", dilation)):
         if not value or any(not isinstance(v, int) or v < 1 for v in value):
             raise ValueError(f"{name}={value} must be whole numbers ≥ 1, one per axis")
-
-
-def _band(kernel, modes, grid, period, spacing, stride, dilation, depth, weights, padding_mode) -> Band:
-    ndim = len(kernel)
-    modes = band_modes(modes, ndim)
-    grid = band_grid(grid, ndim)
-    if padding_mode == "zeros" and "periodic" in grid:
-        raise ValueError(
-            "a periodic band continues the function periodically; for padding_mode='zeros' use "
-            "grid='closed' with period > 1"
-        )
-    period = band_period(period, grid)
-    if weights == "modes":
-        return Band(modes, None, period=period, grid=grid, stride=stride, depth=depth)
-    learn = isinstance(spacing, nn.Parameter) or spacing == "learned"
-    if spacing is None or isinstance(spacing, str) and learn:
-        distances = default_spacing(modes, kernel, period)
-    else:
-        spacing = spacing.detach().tolist() if isinstance(spacing, Tensor) else spacing
-        distances = as_tuple(spacing, ndim, "spacing")
-    distances = tuple(h * d for h, d in zip(distances, dilation, strict=True))
-    for axis, (h, k, p) in enumerate(zip(distances, kernel, period, strict=True)):
-        if not h > 0 or (k - 1) * h > p * (1 + 1e-9):
-            raise ValueError(
-                f"axis {axis}: {k} taps at spacing {h:g} make a kernel larger than the grid's period {p:g}; "
-                f"use a positive spacing ≤ {p / max(k - 1, 1):g}, fewer taps or less dilation"
-            )
-    return Band(
-        modes, kernel, period=period, grid=grid, spacing=distances, learn_spacing=learn, stride=stride, depth=depth
-    )
-
-
-def band_modes(modes, ndim: int) -> tuple[int, ...]:
-    """Numbers of modes per axis.
-
-    >>> band_modes(16, 3), band_modes((32, 16), 2)
-    ((32, 32, 16), (32, 16))
-    """
-    modes = DEFAULT_FREQUENCIES if modes is None else modes
-    wanted = as_tuple(modes, ndim, "modes")
-    if any(not isinstance(m, int) or m < 2 or m % 2 for m in wanted):
-        raise ValueError(
-            f"modes={modes} must be even numbers ≥ 2 (frequencies come in pairs ±f); "
-            "for an odd number take the next even one"
-        )
-    return wanted if isinstance(modes, tuple | list) else (2 * modes,) * (ndim - 1) + (modes,)
-
-
-def band_grid(grid, ndim: int) -> tuple[str, ...]:
-    grid = as_tuple(grid, ndim, "grid")
-    if any(g not in GRIDS for g in grid):
-        raise ValueError(f"grid={grid} is not known; choose 'periodic' or 'closed' for each axis")
-    return grid
-
-
-def band_period(period, grid: tuple[str, ...]) -> tuple[float, ...]:
-    default = tuple(CLOSED_PERIOD if g == "closed" else 1.0 for g in grid)
-    period = default if period is None else as_tuple(period, len(grid), "period")
-    if any(not math.isfinite(p) or p <= 0 for p in period):
-        raise ValueError(f"period={period} must be positive and finite")
-    return tuple(float(p) for p in period)
-
-
-def _grid(kernel, size, stride, dilation, padding, padding_mode, depth):
-    pairs = padding_pairs(padding, kernel, dilation)
-    circular = padding_mode == "circular"
-    axes = tuple(
-        GridAxis(n, k, s, d, left, right, circular)
-        for n, k, s, d, (left, right) in zip(size, kernel, stride, dilation, pairs, strict=True)
-    )
-    maps = special.convolution(axes, depth)
-    return axes, (maps.k, maps.l, maps.m)
-
-
-def _causal(kernel, size, stride, dilation, depth) -> Causal:
-    if len(kernel) != 1:
-        raise ValueError(f"the causal frame has one axis, time; got kernel_size={kernel}")
-    if size is None:
-        raise ValueError("frame='causal' needs size=, the number of steps its K-matrices span")
-    (size,) = as_tuple(size, 1, "size")
-    return Causal(size, kernel[0], dilation=dilation[0], stride=stride[0], depth=depth)
