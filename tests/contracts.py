@@ -61,8 +61,10 @@ def _sharpen(k: nn.Module) -> None:
             for unitary in (False, True):
                 kind = dict(inverse=inverse, unitary=unitary, decreasing=k.order(block))
                 sharp = torch.view_as_real(dft_twiddle(k.n, dtype=torch.complex128, **kind))
-                if torch.allclose(values, sharp, rtol=0, atol=1e-6):
-                    values.copy_(sharp)
+                close = (values - sharp).abs() < 1e-6
+                masked = (values == 0).all(-1, keepdim=True)  # L may be blind to some taps
+                if (close | masked).all():
+                    values.copy_(torch.where(close, sharp, values))
 
 
 def assert_gradients_reach(module: nn.Module, loss: Tensor) -> None:

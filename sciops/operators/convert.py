@@ -3,35 +3,35 @@
     conv(x) = Re( K diag(L w) M x ) + bias       K = F⁻¹, L = F, M = F       grid frame, every pixel
     mean(x) = Re( K diag(b) M x )                L = 0, b = F box, C = id    average pooling
 
-A larger kernel ("max kernel size" of Roberts et al. 2021, arXiv:2103.15798) holds the layer's own taps
-in its middle.  In the grid frame the others are drawn at random and L is blind to them until it
-learns to see them; in the band frame, where L acts on modes, they start at zero.
+A larger kernel ("max kernel size" of Roberts et al. 2021, arXiv:2103.15798) holds the layer's own
+taps in its middle.  In the grid frame the others are drawn at random and L is blind to them until
+it learns to see them; in the band frame, where L acts on modes, they start at zero.
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
-from torch.nn.parameter import is_lazy
-from torch.nn.utils import parametrizations, parametrize
-from torch.nn.utils.weight_norm import WeightNorm
 
 from . import special
 from .axes import GridAxis, padding_pairs
+from .band import band_grid, band_period
 from .butterfly import bit_reversal, dft_twiddle
 from .operator import as_tuple
-from .xd import XD, band_grid, band_period
-
-CONVOLUTIONS = (nn.Conv1d, nn.Conv2d, nn.Conv3d)
-AVERAGE_POOLS = (nn.AvgPool1d, nn.AvgPool2d, nn.AvgPool3d)
-DTYPES = (torch.float32, torch.float64)
+from .torch_layers import (
+    check_average_pool,
+    check_convolution,
+    copy_weight_norm,
+    effective_weight,
+    weight_norm_of,
+)
+from .xd import XD
 
 
 def xd_from_conv(conv: nn.Module, size, *, kernel_size=None, frame: str = "grid", **options) -> XD:
-    """The XD operation that starts as `conv` (nn.Conv1d, Conv2d or Conv3d) on inputs of this `size`.
+    """The XD operation that starts as `conv` (nn.Conv1d, Conv2d or Conv3d) on grids of this `size`.
 
     frame="grid" is the same function at every pixel, "band" its band-limited version.  Weight norm
     is kept.  `kernel_size` may be larger than the conv's; the other options are those of XD.
@@ -48,17 +48,13 @@ def xd_from_conv(conv: nn.Module, size, *, kernel_size=None, frame: str = "grid"
         raise ValueError(f"a convolution becomes an XD of frame 'grid' or 'band', got {frame!r}")
     offset, options = PLACES[frame](axes, kernel, options)
     shared = {n: getattr(conv, n) for n in ("stride", "dilation", "groups", "padding_mode")}
-    shared |= dict(frame=frame, weights="taps", bias=conv.bias is not None)
+    shared |= {"frame": frame, "weights": "taps", "bias": conv.bias is not None}
     with torch.random.fork_rng(devices=[]):  # these random weights are not used
         layer = XD(conv.in_channels, conv.out_channels, kernel, **shared, **options)
-    if frame == "grid" and kernel != conv.kernel_size:
-        active = [torch.zeros(n, dtype=torch.bool) for n in kernel]
-        for mask, first, axis in zip(active, offset, axes, strict=True):
-            mask[first : first + axis.kernel] = True
-        layer.set_maps(special.convolution(layer.frame.axes, _depth(options), active=active))
-    weight = effective_weight(conv)
-    _refine(layer.to(weight.dtype))
-    _fill(layer.to(weight.device), weight, offset)
+    if frame == "grid":
+        _start_blind(layer, offset, conv.kernel_size, _depth(options))
+    weight = effective_weight(conv).detach()
+    _fill(_refined(layer.to(weight.dtype)).to(weight.device), weight, offset)
     _keep_parameters(layer, conv)
     return layer.train(conv.training)
 
@@ -68,71 +64,158 @@ def xd_from_avg_pool(
 ) -> XD:
     """The grid-frame XD operation that starts as `pool` (nn.AvgPool1d, AvgPool2d or AvgPool3d).
 
-    Its weights are drawn as those of a convolution of all channels; L starts blind to them.
+    It has weights, for all pairs of channels, which L starts blind to.
+
+    >>> x = torch.randn(2, 3, 8, 10)
+    >>> layer = xd_from_avg_pool(nn.AvgPool2d(2), (8, 10), channels=3)
+    >>> torch.allclose(layer(x), nn.functional.avg_pool2d(x, 2), atol=1e-5)
+    True
     """
-    if not isinstance(pool, AVERAGE_POOLS):
-        raise TypeError(f"expected {_names(AVERAGE_POOLS)}, got {type(pool).__name__}")
-    _check_plain(pool, AVERAGE_POOLS)
+    ndim = check_average_pool(pool)
     if frame != "grid":
-        raise ValueError(f"average pooling is an XD of frame 'grid' only, got {frame!r}")
-    ndim = AVERAGE_POOLS.index(_kind(pool, AVERAGE_POOLS)) + 1
+        raise ValueError(f"average pooling is an XD of frame='grid' only, got {frame!r}")
     kernel = as_tuple(pool.kernel_size, ndim, "kernel_size")
-    options = dict(arch_bias=True, gates=True, padding_mode="zeros") | options
-    layer = XD(
-        channels, channels, kernel, frame=frame, size=size, stride=pool.stride, padding=pool.padding, **options
-    )
+    options = {"arch_bias": True, "gates": True} | options
+    shared = {"frame": frame, "size": size, "stride": pool.stride, "padding": pool.padding}
+    layer = XD(channels, channels, kernel, padding_mode="zeros", **shared, **options)
     axes = layer.frame.axes
     _check_windows(pool, axes)
-    maps = special.average_pooling(axes, _depth(options), (channels, channels))
-    spectrum = _box_spectrum(axes) * (math.prod(kernel) / _divisor(pool, kernel))
-    layer.to(dtype).set_maps(replace(maps, arch_bias=spectrum))
-    _refine(layer)
-    return layer.to(device).train(pool.training)
+    # L is a product over the axes: were it zero on more than one, its gradient would be zero too.
+    seen = [torch.full((k,), a > 0) for a, k in enumerate(kernel)]
+    divisor = None if ndim == 1 else pool.divisor_override
+    spectrum = _box_spectrum(axes) / (divisor or math.prod(kernel))
+    maps = special.convolution(axes, _depth(options), active=seen)
+    maps = replace(maps, arch_bias=spectrum, gates=torch.eye(channels, dtype=torch.complex128))
+    return _refined(layer.to(dtype=dtype).set_maps(maps)).to(device).train(pool.training)
 
 
-# --- what can be converted ------------------------------------------------------------------------
+# --- where the taps lie ---------------------------------------------------------------------------
 
 
-def check_convolution(conv: nn.Module) -> None:
-    """Raise a TypeError or ValueError that says why `conv` cannot become an XD operation."""
-    if not isinstance(conv, CONVOLUTIONS):
-        raise TypeError(f"expected {_names(CONVOLUTIONS)}, got {type(conv).__name__}")
-    _check_plain(conv, CONVOLUTIONS)
-    if conv.padding_mode not in ("zeros", "circular"):
+def _axes(conv: nn.Module, size: tuple[int, ...]) -> tuple[GridAxis, ...]:
+    pairs = padding_pairs(conv.padding, conv.kernel_size, conv.dilation)
+    per_axis = zip(size, conv.kernel_size, conv.stride, conv.dilation, pairs, strict=True)
+    circular = conv.padding_mode == "circular"
+    return tuple(GridAxis(n, k, s, d, *pair, circular) for n, k, s, d, pair in per_axis)
+
+
+def _enlarged(kernel: tuple[int, ...], wanted) -> tuple[int, ...]:
+    wanted = kernel if wanted is None else as_tuple(wanted, len(kernel), "kernel_size")
+    if any(w < k for w, k in zip(wanted, kernel, strict=True)):
         raise ValueError(
-            f"padding_mode={conv.padding_mode!r} is no convolution; use 'zeros' or 'circular', "
-            "or pad the input before a conv with padding=0"
+            f"kernel_size={wanted} is smaller than the conv's own {kernel}; "
+            "taps can be added, not removed"
         )
-    if parametrize.is_parametrized(conv):
-        for name, steps in conv.parametrizations.items():
-            kinds = [type(step) for step in steps]
-            if name != "weight" or kinds != [parametrizations._WeightNorm]:
-                raise ValueError(
-                    f"{name} is parametrized by {', '.join(k.__name__ for k in kinds)}, but XD keeps only "
-                    "a weight norm of weight; use parametrize.remove_parametrizations first"
-                )
-    weight = effective_weight(conv)
-    if is_lazy(weight):
-        raise ValueError("the conv is lazy and has no weights yet; run the model once first")
-    if weight.dtype not in DTYPES:
-        raise ValueError(f"XD computes in float32 or float64, got {weight.dtype}; use conv.float()")
+    return wanted
 
 
-def _check_plain(layer: nn.Module, kinds: tuple[type, ...]) -> None:
-    """A subclass with its own forward, or a hook, makes it another function."""
-    kind = _kind(layer, kinds)
-    own = [n for n in ("forward", "_conv_forward") if getattr(type(layer), n, None) is not getattr(kind, n, None)]
-    if own or "forward" in vars(layer):
-        raise ValueError(
-            f"{type(layer).__name__} has its own forward, which may be any function; "
-            f"use a plain nn.{kind.__name__} and a module around it"
-        )
-    hooks = [*layer._forward_pre_hooks.values(), *layer._forward_hooks.values()]
-    foreign = [h for h in hooks if not isinstance(h, WeightNorm)]
-    if foreign:
-        raise ValueError(
-            f"the layer has the forward hook {foreign[0]!r}, which may change its function; remove it first"
-        )
+def _grid_place(axes: Sequence[GridAxis], kernel: tuple[int, ...], options: dict):
+    """Where in `kernel` the conv's taps go, and the options of XD that keep them in place."""
+    offset = tuple((k - axis.kernel) // 2 for k, axis in zip(kernel, axes, strict=True))
+    padding = tuple(
+        (axis.left + axis.dilation * o, axis.right + axis.dilation * (k - axis.kernel - o))
+        for axis, k, o in zip(axes, kernel, offset, strict=True)
+    )
+    return offset, dict(size=tuple(axis.size for axis in axes), padding=padding, **options)
+
+
+def _band_place(axes: Sequence[GridAxis], kernel: tuple[int, ...], options: dict):
+    for a, axis in enumerate(axes):
+        centred = axis.left == axis.dilation * ((axis.kernel - 1) // 2)
+        if not centred or axis.n_out != -(-axis.size // axis.stride):
+            raise ValueError(
+                f"the band frame keeps the grid, but axis {a} has padding "
+                f"({axis.left}, {axis.right}) for {axis.kernel} taps of dilation {axis.dilation}; "
+                "use padding='same', an odd kernel if it is dilated, or frame='grid'"
+            )
+    middles = ((k - 1) // 2 - (axis.kernel - 1) // 2 for k, axis in zip(kernel, axes, strict=True))
+    options = {"grid": "periodic" if axes[0].circular else "closed", "spacing": None} | options
+    learn = isinstance(options["spacing"], str) and options["spacing"] == "learned"
+    if learn or options["spacing"] is None:
+        spacing = _point_distances(axes, options["grid"], options.get("period"))
+        options["spacing"] = nn.Parameter(torch.tensor(spacing)) if learn else spacing
+    return tuple(middles), options
+
+
+def _point_distances(axes: Sequence[GridAxis], grid, period) -> tuple[float, ...]:
+    """The distance of neighbouring points of the band frame's grid."""
+    if any(axis.size < 2 for axis in axes):
+        sizes = tuple(axis.size for axis in axes)
+        raise ValueError(f"the band frame needs two points or more on every axis, got size={sizes}")
+    grid = band_grid(grid, len(axes))
+    per_axis = zip(axes, grid, band_period(period, grid), strict=True)
+    return tuple(p / a.size if g == "periodic" else 1 / (a.size - 1) for a, g, p in per_axis)
+
+
+PLACES = {"grid": _grid_place, "band": _band_place}
+
+
+# --- the start ------------------------------------------------------------------------------------
+
+
+def _depth(options: dict) -> tuple[int, int, int]:
+    return as_tuple(options.get("depth", 1), 3, "depth")
+
+
+def _start_blind(layer: XD, offset, own: tuple[int, ...], depth: tuple[int, int, int]) -> None:
+    """Make L blind to all taps but `own` ones from `offset` on."""
+    if layer.kernel_size == own:
+        return
+    active = [torch.zeros(k, dtype=torch.bool) for k in layer.kernel_size]
+    for mask, first, k in zip(active, offset, own, strict=True):
+        mask[first : first + k] = True
+    layer.set_maps(special.convolution(layer.frame.axes, depth, active=active))
+
+
+@torch.no_grad()
+def _refined(layer: XD) -> XD:
+    """Write the Fourier blocks of a grid-frame layer anew in its own precision; zeros stay."""
+    if layer.weight.dtype != torch.float64 or layer.resolution == "any":
+        return layer
+    kinds = {
+        "k": {"inverse": True},
+        "l": {"decreasing": True, "unitary": False},
+        "m": {"decreasing": True},
+    }
+    for part, kind in kinds.items():
+        block = 0 if part == "k" else -1
+        for k in getattr(layer.frame, part):
+            exact = dft_twiddle(k.n, dtype=torch.complex128, **kind)
+            exact = exact.masked_fill(k.twiddle[block] == 0, 0)
+            k.values[block].copy_(torch.view_as_real(exact))
+    return layer
+
+
+def _box_spectrum(axes: Sequence[GridAxis]) -> Tensor:
+    """F of ones on all taps, in the bit-reversed order of the modes."""
+    product = torch.ones((), dtype=torch.complex128)
+    for axis in axes:
+        placed = torch.zeros(axis.n, dtype=torch.float64).index_fill(0, axis.taps(), 1)
+        product = product[..., None] * torch.fft.fft(placed)[bit_reversal(axis.n)]
+    return product
+
+
+def _fill(layer: XD, weight: Tensor, offset: tuple[int, ...]) -> None:
+    """Put `weight` among the layer's taps; the others are random where L is blind, else zero."""
+    if layer.weight.shape != weight.shape:
+        blind = layer.resolution != "any"
+        nn.init.kaiming_normal_(layer.weight) if blind else nn.init.zeros_(layer.weight)
+    middle = [slice(o, o + k) for o, k in zip(offset, weight.shape[2:], strict=True)]
+    with torch.no_grad():
+        layer.weight[(slice(None), slice(None), *middle)] = weight
+
+
+def _keep_parameters(layer: XD, conv: nn.Module) -> None:
+    """Bias, weight norm, and which of the weights are frozen."""
+    if conv.bias is not None:
+        with torch.no_grad():
+            layer.bias.copy_(conv.bias)
+        layer.bias.requires_grad_(conv.bias.requires_grad)
+    normed = weight_norm_of(conv)
+    if normed is None:
+        layer.weight.requires_grad_(conv.weight.requires_grad)
+    else:
+        copy_weight_norm(normed, layer)
 
 
 def _check_windows(pool: nn.Module, axes: Sequence[GridAxis]) -> None:
@@ -146,105 +229,6 @@ def _check_windows(pool: nn.Module, axes: Sequence[GridAxis]) -> None:
         windows -= (windows - 1) * axis.stride >= axis.size + axis.left
         if pool.ceil_mode and windows != axis.n_out:
             raise ValueError(
-                f"with ceil_mode=True the last of {windows} windows leaves the grid of {axis.size} points, "
-                "which is no convolution; use ceil_mode=False or pad the input"
+                f"with ceil_mode=True the last of {windows} windows leaves the grid of {axis.size} "
+                "points, which is no convolution; use ceil_mode=False or pad the input"
             )
-
-
-def _enlarged(kernel: tuple[int, ...], wanted) -> tuple[int, ...]:
-    wanted = kernel if wanted is None else as_tuple(wanted, len(kernel), "kernel_size")
-    if any(w < k for w, k in zip(wanted, kernel, strict=True)):
-        raise ValueError(
-            f"kernel_size={wanted} is smaller than the conv's own {kernel}; use at least that, or None"
-        )
-    return wanted
-
-
-# --- where the taps lie ---------------------------------------------------------------------------
-
-
-def _axes(conv: nn.Module, size: tuple[int, ...]) -> tuple[GridAxis, ...]:
-    pairs = padding_pairs(conv.padding, conv.kernel_size, conv.dilation)
-    per_axis = zip(size, conv.kernel_size, conv.stride, conv.dilation, pairs, strict=True)
-    circular = conv.padding_mode == "circular"
-    return tuple(GridAxis(n, k, s, d, *pair, circular) for n, k, s, d, pair in per_axis)
-
-
-def _grid_place(axes: Sequence[GridAxis], kernel: tuple[int, ...], options: dict):
-    """Offset of the conv's taps in `kernel`, and the options that leave them where they were."""
-    offset = tuple((k - axis.kernel) // 2 for k, axis in zip(kernel, axes, strict=True))
-    padding = tuple(
-        (axis.left + axis.dilation * o, axis.right + axis.dilation * (k - axis.kernel - o))
-        for axis, k, o in zip(axes, kernel, offset, strict=True)
-    )
-    return offset, options | dict(size=tuple(axis.size for axis in axes), padding=padding)
-
-
-def _band_place(axes: Sequence[GridAxis], kernel: tuple[int, ...], options: dict):
-    for a, axis in enumerate(axes):
-        centred = axis.left == axis.dilation * ((axis.kernel - 1) // 2)
-        if not centred or axis.n_out != -(-axis.size // axis.stride):
-            raise ValueError(
-                f"the band frame keeps the grid, but axis {a} has padding ({axis.left}, {axis.right}) for "
-                f"{axis.kernel} taps of dilation {axis.dilation}; use padding='same' or frame='grid'"
-            )
-    offset = tuple((k - 1) // 2 - (axis.kernel - 1) // 2 for k, axis in zip(kernel, axes, strict=True))
-    options = dict(grid="periodic" if axes[0].circular else "closed") | options
-    if options.get("spacing") in (None, "learned"):
-        spacing = _point_distances(axes, options)
-        learn = options.get("spacing") == "learned"
-        options["spacing"] = nn.Parameter(torch.tensor(spacing)) if learn else spacing
-    return offset, options
-
-
-def _point_distances(axes: Sequence[GridAxis], options: dict) -> tuple[float, ...]:
-    grid = band_grid(options["grid"], len(axes))
-    period = band_period(options.get("period"), grid)
-    if any(axis.size < 2 for axis in axes):
-        raise ValueError(f"the band frame needs ≥ 2 points per axis, got {[a.size for a in axes]}")
-    per_axis = zip(axes, grid, period, strict=True)
-    return tuple(p / a.size if g == "periodic" else 1 / (a.size - 1) for a, g, p in per_axis)
-
-
-PLACES = {"grid": _grid_place, "band": _band_place}
-
-
-# --- parameters -----------------------------------------------------------------------------------
-
-
-class Normed(NamedTuple):
-    """Weight norm: w = g v / ‖v‖, with one norm for each index of axis `dim` (−1: one for all)."""
-
-    dim: int
-    g: nn.Parameter
-    v: nn.Parameter
-
-
-def weight_norm_of(conv: nn.Module) -> Normed | None:
-    """The weight norm of a layer, be it torch's parametrization or the older hook."""
-    if parametrize.is_parametrized(conv, "weight"):
-        pair = conv.parametrizations.weight
-        return Normed(pair[0].dim, pair.original0, pair.original1)
-    for hook in conv._forward_pre_hooks.values():
-        if isinstance(hook, WeightNorm) and hook.name == "weight":
-            return Normed(hook.dim, conv.weight_g, conv.weight_v)
-    return None
-
-
-def effective_weight(conv: nn.Module) -> Tensor:
-    """The weights a layer computes with; the older weight norm leaves an outdated `conv.weight`."""
-    normed = weight_norm_of(conv)
-    return conv.weight if normed is None else torch._weight_norm(normed.v, normed.g, normed.dim)
-
-
-def _fill(layer: XD, weight: Tensor, offset: tuple[int, ...]) -> None:
-    """Put `weight` into the middle of the layer's; what is around it: see the module's docstring."""
-    if layer.weight.shape != weight.shape:
-        nn.init.kaiming_normal_(layer.weight) if layer.frame is None else nn.init.zeros_(layer.weight)
-    middle = [slice(o, o + k) for o, k in zip(offset, weight.shape[2:], strict=True)]
-    with torch.no_grad():
-        layer.weight[(slice(None), slice(None), *middle)] = weight
-
-
-def _kind(layer: nn.Module, kinds: tuple[type, ...]) -> type:
-    return next(kind for kind in kinds if isinstance(layer, kind))

@@ -13,8 +13,9 @@ import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
+from .core import core
 from .kaleidoscope import Kaleidoscope
-from .modes import Block, leftward, make_and_mix, mix, rightward
+from .modes import Block, leftward, mix, rightward
 
 LARGE = 2**26  # a D of more numbers than this (256 MB in float32) is neither made whole nor kept
 
@@ -39,10 +40,8 @@ class Multiplier(NamedTuple):
 
     def mix(self, z: Tensor) -> Tensor:
         """Multiply modes (f₀, …, 2, b, c) by D, in slabs of f₀ where D is large."""
-        if self.first is None or torch.compiler.is_compiling():
+        if self.first is None or self.numbers() <= LARGE:
             return mix(z, self.dense())
-        if self.numbers() <= LARGE:
-            return _mix_slab(z, self.first, self.partial)
         parts = min(-(-self.numbers() // LARGE), len(z))
         slabs = zip(z.tensor_split(parts), self.first.tensor_split(parts, 1), strict=True)
         keep_nothing = dict(use_reentrant=False, preserve_rng_state=False)
@@ -52,9 +51,7 @@ class Multiplier(NamedTuple):
 
 
 def _mix_slab(z: Tensor, first: Tensor, partial: Tensor) -> Tensor:
-    if partial.shape[2] > 1:
-        return mix(z, Multiplier(partial, first).dense())
-    return make_and_mix(z, first.flatten(0, 1), partial.squeeze(2))
+    return mix(z, Multiplier(partial, first).dense())
 
 
 class Prepared(NamedTuple):
@@ -119,13 +116,8 @@ class AbstractFrame(nn.Module):
 
     def apply(self, x: Tensor, prepared: Prepared, coords) -> Tensor:
         """(b, i, *n) -> (b, o, *n_out)."""
-        z = rightward(self.analyse(x, coords), prepared.into)
-        d = prepared.multiplier
-        mixed = mix(z, d) if isinstance(d, Tensor) else d.mix(z)
-        if prepared.arch_bias is not None:
-            mixed = mixed + _biased(z, prepared.arch_bias, prepared.gates)
-        rows = [block.shape[0] // (2 if axis else 1) for axis, block in enumerate(prepared.out)]
-        c = leftward(mixed, prepared.out).view(*rows, *mixed.shape[-2:])
+        c = self.analyse(x, coords)
+        c = _core(c, prepared) if _is_plain(prepared) else _step_by_step(c, prepared)
         return self.synthesise(c, tuple(x.shape[2:]), coords)
 
     def check_size(self, size: tuple[int, ...]) -> None:
@@ -133,6 +125,35 @@ class AbstractFrame(nn.Module):
 
     def extra_repr(self) -> str:
         return f"modes={self.modes}"
+
+
+def _is_plain(prepared: Prepared) -> bool:
+    """Whether the layer has nothing that `core` leaves out."""
+    d = prepared.multiplier
+    return (
+        isinstance(d, Multiplier)
+        and d.first is not None
+        and d.partial.shape[2] == 1
+        and d.numbers() <= LARGE
+        and prepared.arch_bias is None
+        and all(isinstance(block, Tensor) for block in (*prepared.into, *prepared.out))
+    )
+
+
+def _core(c: Tensor, prepared: Prepared) -> Tensor:
+    d = prepared.multiplier
+    return core(c, d.first.flatten(0, 1), d.partial.squeeze(2), prepared.into, prepared.out)
+
+
+def _step_by_step(c: Tensor, prepared: Prepared) -> Tensor:
+    """(*r, b, i) -> (*r_out, b, o), with groups, b, large D and long axes."""
+    z = rightward(c, prepared.into)
+    d = prepared.multiplier
+    mixed = mix(z, d) if isinstance(d, Tensor) else d.mix(z)
+    if prepared.arch_bias is not None:
+        mixed = mixed + _biased(z, prepared.arch_bias, prepared.gates)
+    rows = [block.shape[0] // (2 if axis else 1) for axis, block in enumerate(prepared.out)]
+    return leftward(mixed, prepared.out).view(*rows, *mixed.shape[-2:])
 
 
 def complex_product(d: Tensor, c: Tensor) -> Tensor:

@@ -19,8 +19,6 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from .scratch import give, take
-
 
 class StagedMap(Protocol):
     """A complex map too large for a dense matrix; applied along axis 1 of (before, n, after)."""
@@ -105,63 +103,17 @@ def mix(z: Tensor, multiplier: Tensor) -> Tensor:
     *modes, _, batch, _ = z.shape
     z = z.reshape(-1, 2, batch, groups, i)
     z = z.movedim(3, 1) if groups > 1 else z  # a group is one more mode
-    out = _product(z.reshape(-1, 2, batch, i), multiplier.reshape(2, -1, i, o))
+    out = product(z.reshape(-1, 2, batch, i), multiplier.reshape(2, -1, i, o))
     out = out.view(-1, groups, 2, batch, o).movedim(1, 3) if groups > 1 else out
     return out.reshape(*modes, 2, batch, groups * o)
 
 
-def make_and_mix(z: Tensor, first: Tensor, partial: Tensor) -> Tensor:
-    """`mix(z, D)` with D = first · partial, for one group; the gradient of D takes the place of D.
-
-    z:       (f₀, …, 2, batch, i)
-    first:   (2·f₀, columns)
-    partial: (columns, rest, i, o)
-    """
-    *modes, _, batch, i = z.shape
-    out = _MakeAndMix.apply(z.reshape(-1, 2, batch, i), first, partial)
-    return out.view(*modes, 2, batch, -1)
-
-
-class _MakeAndMix(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, z, first, partial):
-        ctx.save_for_backward(z, first, partial)
-        ctx.multiplier = _make(first, partial)
-        return _product(z, ctx.multiplier)
-
-    @staticmethod
-    def backward(ctx, gradient):
-        z, first, partial = ctx.saved_tensors
-        twice = torch.is_grad_enabled()  # the gradient is itself to be differentiated
-        d, ctx.multiplier = ctx.multiplier, None
-        d = _make(first, partial) if d is None or twice else d
-        gradient = gradient.reshape(len(z), 2 * z.shape[2], -1)
-        plain, turned = (torch.bmm(gradient, part.mT).view_as(z) for part in d)
-        lefts = z.flatten(1, 2).mT, _turned(z).flatten(1, 2).mT
-        if twice:
-            for_d = torch.stack([torch.bmm(left, gradient) for left in lefts])
-        else:
-            for_d = d
-            for left, part in zip(lefts, d, strict=True):
-                torch.bmm(left, gradient, out=part)
-        rows = for_d.view(len(first), -1)
-        for_first, for_partial = rows @ partial.flatten(1).mT, (first.mT @ rows).view_as(partial)
-        give(for_d)
-        return plain - _turned(turned), for_first, for_partial
-
-
-def _make(first: Tensor, partial: Tensor) -> Tensor:
-    flat = partial.flatten(1)
-    d = torch.mm(first, flat, out=take((len(first), flat.shape[1]), flat))
-    return d.view(2, -1, *partial.shape[-2:])
-
-
-def _product(z: Tensor, d: Tensor) -> Tensor:
+def product(z: Tensor, d: Tensor) -> Tensor:
     """z D = z Re D + (√−1 z) Im D in planes: (f, 2, b, i), (2, f, i, o) -> (f, 2, b, o)."""
     out = torch.bmm(z.flatten(1, 2), d[0])
-    return torch.baddbmm(out, _turned(z).flatten(1, 2), d[1]).unflatten(1, (2, -1))
+    return torch.baddbmm(out, turned(z).flatten(1, 2), d[1]).unflatten(1, (2, -1))
 
 
-def _turned(z: Tensor) -> Tensor:
+def turned(z: Tensor) -> Tensor:
     """√−1 z, (f, 2, b, i)."""
     return torch.stack([-z[:, 1], z[:, 0]], 1)

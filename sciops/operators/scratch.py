@@ -11,7 +11,7 @@ Only for results that nothing else will refer to: inside an autograd function, o
 import torch
 from torch import Tensor
 
-KEPT_NUMBERS = 2**25  # at most 128 MB in float32 wait to be used again
+KEPT_NUMBERS = 2**26  # at most 256 MB in float32 wait to be used again
 
 _waiting: dict[tuple, list[Tensor]] = {}
 

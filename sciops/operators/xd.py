@@ -113,7 +113,9 @@ class XD(AbstractOperator):
         In the grid frame (the default) it is the same function at every pixel; `frame="band"` gives its
         band-limited version.  A larger `kernel_size` adds taps that L leaves out until it learns to use them.
         """
-        return special.xd_from_conv(cls, conv, size, kernel_size=kernel_size, **options)
+        from .convert import xd_from_conv  # which needs XD
+
+        return xd_from_conv(conv, size, kernel_size=kernel_size, **options)
 
     def reset_parameters(self) -> None:
         """Draw the weights anew, as torch draws those of a convolution; the architecture stays."""

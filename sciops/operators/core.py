@@ -1,0 +1,147 @@
+"""M, D = L w, channel mixing and K in one step, with a gradient written by hand.
+
+    c -> Re( K · diag(first · partial) · M c )                (layouts as in `modes`)
+
+`plain` is the definition; autograd differentiates it correctly, but keeps every intermediate result in
+fresh memory and spends as long on bookkeeping as on small products.  `Core` does the same products and
+writes the gradient of D over D.  Where a gradient is itself differentiated, it falls back to `plain`.
+"""
+
+import math
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from .modes import leftward, mix, rightward
+from .scratch import give, take
+
+
+def plain(c: Tensor, first: Tensor, partial: Tensor, into: Sequence[Tensor], out: Sequence[Tensor]):
+    """The operation in coefficients.
+
+    c:       (*r, b, i) real
+    first:   (2·f₀, columns), the first axis of L
+    partial: (columns, rest, i, o), w with L applied to the other axes
+    into:    M, a rightward block per axis
+    out:     K, a leftward block per axis
+    returns: (*r_out, b, o) real
+    """
+    d = (first @ partial.flatten(1)).view(2, -1, 1, *partial.shape[-2:])
+    mixed = mix(rightward(c, into), d)
+    return leftward(mixed, out).view(*_rows(out), *mixed.shape[-2:])
+
+
+def core(c: Tensor, first: Tensor, partial: Tensor, into: Sequence[Tensor], out: Sequence[Tensor]):
+    """`plain`, faster."""
+    if torch.compiler.is_compiling():
+        return plain(c, first, partial, into, out)
+    return _Core.apply(c, first, partial, *into, *out)
+
+
+def _rows(out: Sequence[Tensor]) -> list[int]:
+    return [block.shape[0] // (2 if axis else 1) for axis, block in enumerate(out)]
+
+
+class _Core(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, c, first, partial, *blocks):
+        ctx.save_for_backward(c, first, partial, *blocks)
+        out, ctx.kept = _forward(c, first, partial, blocks)
+        return out
+
+    @staticmethod
+    def backward(ctx, gradient):
+        if torch.is_grad_enabled():  # the gradient is itself to be differentiated
+            return _differentiate_plain(ctx.saved_tensors, gradient, ctx.needs_input_grad)
+        kept = _forward(*ctx.saved_tensors[:3], ctx.saved_tensors[3:])[1] if ctx.kept is None else ctx.kept
+        ctx.kept = None  # its memory is reused; a second backward pass makes it again
+        return _backward(*ctx.saved_tensors[:3], ctx.saved_tensors[3:], kept, gradient)
+
+
+def _forward(c: Tensor, first: Tensor, partial: Tensor, blocks: Sequence[Tensor]):
+    """The result, and what its gradient needs: the inputs of every axis' product, z and D."""
+    axes = len(blocks) // 2
+    into, out = blocks[:axes], blocks[axes:]
+    batch, i = c.shape[-2:]
+    inputs = []
+    x, done = c, 1
+    for axis, block in enumerate(into):
+        x = x.reshape(done, block.shape[1], math.prod(c.shape[axis + 1 :]))
+        inputs.append(x)
+        x = _left(block, x)
+        done *= block.shape[0] // 2
+    z = x.view(-1, 2, batch, i)
+    d = torch.mm(first, partial.flatten(1), out=take((len(first), partial[0].numel()), partial))
+    re, im = d.view(2, -1, i, partial.shape[-1])
+    iz = _turned(z)
+    x = torch.bmm(z.flatten(1, 2), re, out=take((len(z), 2 * batch, re.shape[2]), z))
+    x.baddbmm_(iz.flatten(1, 2), im)
+    give(iz)
+    for axis in reversed(range(axes)):
+        done //= into[axis].shape[0] // 2
+        x = x.view(done, out[axis].shape[1], -1)
+        inputs.append(x)
+        x = _left(out[axis], x)
+    return x.view(*_rows(out), batch, -1), (inputs, z, d)
+
+
+def _backward(c, first, partial, blocks, kept, g):
+    """Gradients for c, first, partial and the blocks; the memory of `kept` is used up."""
+    inputs, z, d = kept
+    axes = len(blocks) // 2
+    order = [*range(axes), *reversed(range(axes, 2 * axes))]  # blocks as they were applied
+    for_blocks: list = [None] * len(blocks)
+    for block, x in reversed([*zip(order[axes:], inputs[axes:], strict=True)]):
+        g, for_blocks[block] = _left_backward(blocks[block], x, g)
+    g, for_first, for_partial = _mix_backward(z, d, first, partial, g)
+    for block, x in reversed([*zip(order[:axes], inputs[:axes], strict=True)]):
+        g, for_blocks[block] = _left_backward(blocks[block], x, g)
+    for x in (*inputs[1:], z, d):
+        give(x)
+    return g.view_as(c), for_first, for_partial, *for_blocks
+
+
+def _left(block: Tensor, x: Tensor) -> Tensor:
+    """block · x for (rows, columns) and (before, columns, after), into reused memory."""
+    out = take((len(x), len(block), x.shape[2]), x)
+    return torch.bmm(block.expand(len(x), -1, -1), x, out=out)
+
+
+def _left_backward(block: Tensor, x: Tensor, g: Tensor) -> tuple[Tensor, Tensor]:
+    g = g.reshape(len(x), len(block), -1)
+    for_x = torch.bmm(block.mT.expand(len(x), -1, -1), g)
+    return for_x, torch.bmm(g, x.mT).sum(0)
+
+
+def _mix_backward(z, d, first, partial, g) -> tuple[Tensor, Tensor, Tensor]:
+    """Gradients for z, first and partial; d is overwritten by its own gradient."""
+    batch, i = z.shape[2:]
+    g = g.reshape(len(z), 2 * batch, -1)
+    re, im = d.view(2, -1, i, g.shape[2])
+    for_iz = torch.bmm(g, im.mT, out=take((len(z), 2 * batch, i), z)).view_as(z)
+    for_z = torch.baddbmm(_turned(for_iz).flatten(1, 2), g, re.mT, beta=-1)  # (√−1)ᵀ = −√−1
+    give(for_iz)
+    iz = _turned(z)
+    torch.bmm(z.flatten(1, 2).mT, g, out=re)
+    torch.bmm(iz.flatten(1, 2).mT, g, out=im)
+    give(iz)
+    return for_z, d @ partial.flatten(1).mT, (first.mT @ d).view_as(partial)
+
+
+def _turned(z: Tensor) -> Tensor:
+    """`turned`, into reused memory."""
+    out = take(z.shape, z)
+    torch.neg(z[:, 1], out=out[:, 0])
+    out[:, 1].copy_(z[:, 0])
+    return out
+
+
+def _differentiate_plain(saved, gradient: Tensor, wanted):
+    """The gradient by autograd, differentiable again."""
+    c, first, partial, *blocks = saved
+    axes = len(blocks) // 2
+    y = plain(c, first, partial, blocks[:axes], blocks[axes:])
+    asked = [t for t, w in zip(saved, wanted, strict=True) if w]
+    found = iter(torch.autograd.grad(y, asked, gradient, create_graph=True))
+    return tuple(next(found) if w else None for w in wanted)

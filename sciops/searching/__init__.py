@@ -1,0 +1,1 @@
+"""Search: networks as search spaces, and the strategies that explore them."""
