@@ -67,8 +67,14 @@ def profile_shares(run: Callable[[], None], repeats: int = 5) -> dict[str, float
     with profile(activities=[ProfilerActivity.CPU]) as record:
         for _ in range(repeats):
             run()
-    kinds = {"matrix products": ("mm", "bmm", "addmm", "baddbmm"), "copies": ("copy_", "cat", "fill_")}
-    events = {event.key.removeprefix("aten::"): event.self_cpu_time_total for event in record.key_averages()}
+    kinds = {
+        "matrix products": ("mm", "bmm", "addmm", "baddbmm"),
+        "copies": ("copy_", "cat", "fill_"),
+    }
+    events = {
+        event.key.removeprefix("aten::"): event.self_cpu_time_total
+        for event in record.key_averages()
+    }
     total = sum(events.values())
     shares = {kind: sum(events.get(n, 0) for n in names) / total for kind, names in kinds.items()}
     return {**shares, "the rest": 1 - sum(shares.values())}

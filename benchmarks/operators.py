@@ -64,14 +64,22 @@ def compare(name, opponent, ours, shape, goal, repeats, more=()) -> dict:
 
 
 def plane_cases(repeats: int) -> pd.DataFrame:
-    """24 × 24 modes against band XD with 32 × 16 modes, 13 × 13 taps and K, L, M learned; 32 channels."""
+    """24 × 24 modes against band XD: 32 × 16 modes, 13 × 13 taps, K, L, M learned; 32 channels."""
     rows = []
     for n, batch, goal in PLANE:
         ours = XD(32, 32, (13, 13), modes=(32, 16))
         fourier = FourierLayer(32, 32, modes=(24, 12))
         shape = (batch, 32, n, n)
         rows.append(
-            compare(f"{n}², batch {batch}", spectral_conv(32, (24, 24)), ours, shape, goal, repeats, [fourier])
+            compare(
+                f"{n}², batch {batch}",
+                spectral_conv(32, (24, 24)),
+                ours,
+                shape,
+                goal,
+                repeats,
+                [fourier],
+            )
         )
     return pd.DataFrame(rows)
 
@@ -79,22 +87,43 @@ def plane_cases(repeats: int) -> pd.DataFrame:
 def other_cases(repeats: int) -> pd.DataFrame:
     """One dimension (frequencies below 17 against 16) and three (below 9 against 8)."""
     rows = [
-        compare(f"n = {n}, batch 20", spectral_conv(64, (32,)), XD(64, 64, 17, modes=16), (20, 64, n), 1.5, repeats)
+        compare(
+            f"n = {n}, batch 20",
+            spectral_conv(64, (32,)),
+            XD(64, 64, 17, modes=16),
+            (20, 64, n),
+            1.5,
+            repeats,
+        )
         for n in (1024, 8192)
     ]
     space = XD(20, 20, (9, 9, 9), modes=(16, 16, 8))
     rows.append(
-        compare("64×64×20, batch 2", spectral_conv(20, (16, 16, 16)), space, (2, 20, 64, 64, 20), 1.5, repeats)
+        compare(
+            "64×64×20, batch 2",
+            spectral_conv(20, (16, 16, 16)),
+            space,
+            (2, 20, 64, 64, 20),
+            1.5,
+            repeats,
+        )
     )
     return pd.DataFrame(rows)
 
 
 def grid_cases(repeats: int) -> pd.DataFrame:
-    """The grid frame, XD as published but for its speed: how many times slower than SpectralConv."""
+    """The grid frame, XD as published but for its speed: how much slower than SpectralConv."""
     rows = []
     for n, goal in ((85, "≤ 8 ×"), (141, "≤ 2048 MB")):
         ours = XD(32, 32, (13, 13), frame="grid", size=(n, n))
-        row = compare(f"{n}², batch 4", spectral_conv(32, (24, 24)), ours, (4, 32, n, n), goal, max(3, repeats // 3))
+        row = compare(
+            f"{n}², batch 4",
+            spectral_conv(32, (24, 24)),
+            ours,
+            (4, 32, n, n),
+            goal,
+            max(3, repeats // 3),
+        )
         rows.append({**row, "times slower": 1 / row.pop("times faster")})
     return pd.DataFrame(rows).drop(columns=["times faster", "eval: times faster"])
 
@@ -138,7 +167,10 @@ def where_time_goes(table: pd.DataFrame) -> pd.DataFrame:
                 **{f"time in {part} %": 100 * share for part, share in shares.items()},
             }
         )
-    print(f"\nlimits of this machine: {gemm:.0f} GFlop/s in a 1024³ product, {bandwidth:.1f} GB/s copying")
+    print(
+        f"\nlimits of this machine: {gemm:.0f} GFlop/s in a 1024³ product, "
+        f"{bandwidth:.1f} GB/s copying"
+    )
     return pd.DataFrame(rows)
 
 
@@ -150,7 +182,9 @@ def show(title: str, table: pd.DataFrame) -> None:
     for column in table:
         printed.add_column(column, justify="left" if column == "case" else "right")
     for row in table.itertuples(index=False):
-        printed.add_row(*[f"{v:.3g}" if isinstance(v, float) and not math.isnan(v) else str(v) for v in row])
+        printed.add_row(
+            *[f"{v:.3g}" if isinstance(v, float) and not math.isnan(v) else str(v) for v in row]
+        )
     width = None if Console().is_terminal else 200
     Console(width=width).print(printed)
 
@@ -166,12 +200,27 @@ def draw(table: pd.DataFrame, path: Path) -> None:
     place = range(len(table))
     bars = {"SpectralConv ms": "#9aa5b1", "FourierLayer ms": "#7cc0a5", "XD ms": "#20639b"}
     for i, (column, colour) in enumerate(bars.items()):
-        label = {"SpectralConv ms": "neuraloperator SpectralConv", "FourierLayer ms": "sciops FourierLayer"}
-        axes.bar([p + (i - 1) * 0.27 for p in place], table[column], 0.25, color=colour, label=label.get(column, "sciops XD, K, L, M learned"))
+        label = {
+            "SpectralConv ms": "neuraloperator SpectralConv",
+            "FourierLayer ms": "sciops FourierLayer",
+        }
+        axes.bar(
+            [p + (i - 1) * 0.27 for p in place],
+            table[column],
+            0.25,
+            color=colour,
+            label=label.get(column, "sciops XD, K, L, M learned"),
+        )
     for p, row in zip(place, table.itertuples(), strict=True):
-        axes.text(p + 0.27, row[3] * 1.08, f"{row[4]:.1f}×", ha="center", color="#20639b", weight="bold")
+        axes.text(
+            p + 0.27, row[3] * 1.08, f"{row[4]:.1f}×", ha="center", color="#20639b", weight="bold"
+        )
     axes.set_xticks(list(place), table["case"])
-    axes.set(yscale="log", ylabel="forward + backward (ms)", title="A searched XD layer against a Fourier layer")
+    axes.set(
+        yscale="log",
+        ylabel="forward + backward (ms)",
+        title="A searched XD layer against a Fourier layer",
+    )
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False, loc="upper left")
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -189,7 +238,10 @@ def main() -> None:
     torch.manual_seed(0)
     repeats = 5 if options.quick else 15
     plane = plane_cases(repeats)
-    show("band XD (32 × 16 modes, 13 × 13 taps) against SpectralConv (24 × 24), 32 channels, one training step", plane)
+    show(
+        "band XD (32 × 16 modes, 13 × 13 taps) against SpectralConv (24 × 24), one training step",
+        plane,
+    )
     if not options.quick:
         show("one and three dimensions", other_cases(repeats))
         show("grid frame, 13 × 13 taps", grid_cases(repeats))

@@ -12,7 +12,8 @@ __version__ = "0.1.0"
 # public verb → the module that defines it
 _VERBS = {
     "arch_parameters": "sciops.operators",
-    "relax": "sciops.search.patch",
+    "relax": "sciops.searching.patch",
+    "relaxation_report": "sciops.searching.relaxation",
     "weight_parameters": "sciops.operators",
 }
 _PACKAGES = ("operators",)  # building blocks, reached as sciops.operators.XD

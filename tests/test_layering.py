@@ -11,7 +11,7 @@ PATHS = sorted(file.relative_to(HOUSE) for file in HOUSE.rglob("*.py"))
 
 # module or folder of sciops/ → what it may import from the house (itself is always allowed)
 ARROWS = {
-    "__init__": {"operators", "search"},  # the public verbs, lazily
+    "__init__": {"operators", "searching"},  # the public verbs, lazily
     "__main__": {"cli"},
     "cli": {"__init__"},  # every command is a call of a public verb
     "task": set(),
@@ -20,13 +20,13 @@ ARROWS = {
     "operators": set(),
     "domains": {"task", "metrics", "data"},
     "backbones": {"operators"},
-    "search": {"operators", "backbones"},
-    "training": {"search", "backbones", "data", "metrics"},
+    "searching": {"operators", "backbones"},
+    "training": {"searching", "backbones", "data", "metrics"},
     "evaluation": {"checkpoint", "data", "metrics"},
 }
 PLACES = set(ARROWS).union(*ARROWS.values())
 HEAVY = {"neuralop", "pytorch_lightning", "lightning", "xarray", "zarr", "Bio", "matplotlib"}
-LIGHT_PLACES = {"__init__", "operators", "search"}  # these import HEAVY inside functions only
+LIGHT_PLACES = {"__init__", "operators", "searching"}  # these import HEAVY inside functions only
 BANNED_FOLDERS = {"utils", "common", "core"}
 
 
@@ -101,12 +101,12 @@ def test_two_levels_and_no_drawer_for_everything():
 @pytest.mark.parametrize(
     "source",
     [
-        "import sciops.search.patch",
-        "from sciops.search import patch",
-        "from sciops import search",
-        "from ..search.patch import relax",
-        "from .. import search",
-        "def f():\n    from sciops.search.patch import relax",
+        "import sciops.searching.patch",
+        "from sciops.searching import patch",
+        "from sciops import searching",
+        "from ..searching.patch import relax",
+        "from .. import searching",
+        "def f():\n    from sciops.searching.patch import relax",
         "import sciops",
         "from sciops import relax",
     ],
@@ -121,7 +121,7 @@ def test_checker_asks_for_a_line_in_the_table():
 
 
 def test_checker_knows_what_runs_on_import():
-    path = Path("search/patch.py")
+    path = Path("searching/patch.py")
     assert heavy_imports("try:\n    import xarray as xr\nexcept ImportError: ...", path)
     assert heavy_imports("from matplotlib.pyplot import plot", path) == {"matplotlib"}
     assert not heavy_imports("def f():\n    import xarray", path)

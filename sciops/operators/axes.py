@@ -5,9 +5,10 @@ A convolution with `left`, `right` padding, dilation d and stride s computes
     y[t] = Σⱼ w[j] u(s·t − left + d·j),
 
 u being the input continued by zeros or periodically.  On a circle of n points input j is placed at
-j, tap j at `left − d·j`, output t is read at `s·t` (all mod n), and y is then a circular convolution,
-exact at every output if n is large enough: the zeros behind the input serve both borders; a periodic
-input is wrapped explicitly unless its length is a power of two, when the circle is the axis itself.
+j, tap j at `left − d·j`, output t is read at `s·t` (all mod n), and y is then a circular
+convolution, exact at every output if n is large enough: the zeros behind the input serve both
+borders; a periodic input is wrapped explicitly unless its length is a power of two, when the circle
+is the axis itself.
 """
 
 from dataclasses import dataclass
@@ -33,18 +34,19 @@ class GridAxis:
     def __post_init__(self):
         if self.reach > self.size:
             raise ValueError(
-                f"a kernel of {self.kernel} taps with dilation {self.dilation} spans {self.reach} points, "
-                f"larger than the grid of {self.size}; use a smaller kernel_size or a larger size"
+                f"a kernel of {self.kernel} taps with dilation {self.dilation} spans "
+                f"{self.reach} points, larger than the grid of {self.size}; "
+                "use a smaller kernel_size or a larger size"
             )
         if self.n_out < 1:
             raise ValueError(
-                f"no output is left: {self.size} points with padding ({self.left}, {self.right}) are "
-                f"fewer than the {self.reach} points of the kernel; increase the padding"
+                f"no output is left: {self.size} points with padding ({self.left}, {self.right}) "
+                f"are fewer than the {self.reach} points of the kernel; increase the padding"
             )
         if self.circular and max(self.left, self.right) > self.size:
             raise ValueError(
-                f"circular padding ({self.left}, {self.right}) wraps a grid of {self.size} points more "
-                "than once; use less padding or padding_mode='zeros'"
+                f"circular padding ({self.left}, {self.right}) wraps a grid of {self.size} points "
+                "more than once; use less padding or padding_mode='zeros'"
             )
 
     @property

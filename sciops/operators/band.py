@@ -2,10 +2,11 @@
 
     y = Re( S K diag(L w + b) M A x ),        L = L̃ · exp(−2πi f τⱼ / P)
 
-A and S analyse and synthesise m modes (see `transforms`), K, L̃ and M are m × m K-matrices that start
-at the identity, and tap j of the kernel sits at the physical distance τⱼ, a multiple of `spacing`.  At
-its start the layer is a band-limited convolution or, with weights on the modes, a Fourier layer.
-None of it knows the grid: what is learned on one is meaningful on all (DESIGN: resolution "any").
+A and S analyse and synthesise m modes (see `transforms`), K, L̃ and M are m × m K-matrices that
+start at the identity, and tap j of the kernel sits at the physical distance τⱼ, a multiple of
+`spacing`.  At its start the layer is a band-limited convolution or, with weights on the modes, a
+Fourier layer. None of it knows the grid: what is learned on one is meaningful on all (DESIGN:
+resolution "any").
 """
 
 import math
@@ -19,7 +20,6 @@ from .frame import AbstractFrame, kaleidoscopes
 from .kaleidoscope import dense_matrices, identity_blocks
 from .modes import leftward_block, rightward_block
 from .operator import as_tuple
-
 
 DEFAULT_FREQUENCIES = 16  # of each sign; 32 × 16 modes in two dimensions
 CLOSED_PERIOD = 1.25  # a quarter of room behind [0, 1], so that its two ends are not neighbours
@@ -104,9 +104,11 @@ class Band(AbstractFrame):
     def _bases(self, size, coords, like: Tensor):
         """Analysis and synthesis matrices per axis on this grid."""
         for axis, n in enumerate(size):
-            kind = dict(
-                one_sided=self.one_sided(axis), grid=self.grid[axis], period=self.period[axis]
-            )
+            kind = {
+                "one_sided": self.one_sided(axis),
+                "grid": self.grid[axis],
+                "period": self.period[axis],
+            }
             if coords is None:
                 yield transforms.uniform_basis(
                     n, self.modes[axis], *kind.values(), like.dtype, like.device
@@ -138,7 +140,7 @@ def basis_block(modes: int, one_sided: bool, real_input: bool, dtype, device) ->
 
 @constant
 def fixed_basis(modes: int, one_sided: bool, real_input: bool, dtype, device) -> Tensor:
-    """The matrix X with `[Re A, Im A] X = real form of A T`, entries of A interleaved; see `_melt`."""
+    """X with `[Re A, Im A] X = real form of A T`, the entries of A interleaved; see `_melt`."""
     t = transforms.modes_from_basis(modes, one_sided=one_sided)
     both = torch.stack([t, 1j * t], 1).flatten(0, 1)
     return rightward_block(both, real_input=real_input).view(2 * modes, -1).to(device, dtype)
@@ -178,7 +180,7 @@ def band_frame(
     if kernel is None:
         return Band(modes, None, period=period, grid=grid, stride=stride, depth=depth)
     learn = isinstance(spacing, nn.Parameter) or spacing == "learned"
-    if spacing is None or isinstance(spacing, str) and learn:
+    if spacing is None or (isinstance(spacing, str) and learn):
         distances = default_spacing(modes, kernel, period)
     else:
         spacing = spacing.detach().tolist() if isinstance(spacing, Tensor) else spacing
@@ -201,8 +203,9 @@ def _check_reach(kernel, distances, period) -> None:
     for axis, (h, k, p) in enumerate(zip(distances, kernel, period, strict=True)):
         if not h > 0 or (k - 1) * h > p * (1 + 1e-9):
             raise ValueError(
-                f"axis {axis}: {k} taps at spacing {h:g} make a kernel larger than the grid's period {p:g}; "
-                f"use a positive spacing ≤ {p / max(k - 1, 1):g}, fewer taps or less dilation"
+                f"axis {axis}: {k} taps at spacing {h:g} make a kernel larger than the grid's "
+                f"period {p:g}; use a positive spacing ≤ {p / max(k - 1, 1):g}, fewer taps or "
+                "less dilation"
             )
 
 

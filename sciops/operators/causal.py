@@ -3,8 +3,8 @@
     y = K̃ · CausalConv( C ⊙ (L w + b) ) · M̃ x
 
 K̃ and M̃ are real K-matrices of lower triangular blocks, hence lower triangular for every value of
-their parameters; L maps the taps to lags ≥ 0 by a free real K-matrix.  All three start at the identity,
-so the layer starts as a TCN's convolution, padded on the left.
+their parameters; L maps the taps to lags ≥ 0 by a free real K-matrix.  All three start at the
+identity, so the layer starts as a TCN's convolution, padded on the left.
 
 K̃ and M̃ have an order N (`size`).  A sequence of n < N steps uses their leading n × n parts, which
 are causal too; a longer one is treated in consecutive blocks of N, the convolution running across.
@@ -86,7 +86,7 @@ class Causal(nn.Module):
 
 
 def _blockwise(matrix: Tensor, x: Tensor) -> Tensor:
-    """Apply a lower triangular (N, N) matrix to consecutive blocks of N steps: (..., n) -> (..., n)."""
+    """Apply a lower triangular (N, N) matrix to consecutive blocks of N steps of (..., n)."""
     n, order = x.shape[-1], len(matrix)
     if n <= order:
         return x @ matrix[:n, :n].mT

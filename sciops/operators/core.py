@@ -2,9 +2,10 @@
 
     c -> Re( K · diag(first · partial) · M c )                (layouts as in `modes`)
 
-`plain` is the definition; autograd differentiates it correctly, but keeps every intermediate result in
-fresh memory and spends as long on bookkeeping as on small products.  `Core` does the same products and
-writes the gradient of D over D.  Where a gradient is itself differentiated, it falls back to `plain`.
+`plain` is the definition; autograd differentiates it correctly, but keeps every intermediate result
+in fresh memory and spends as long on bookkeeping as on small products.  `Core` does the same
+products and writes the gradient of D over D.  Where a gradient is itself differentiated, it falls
+back to `plain`.
 """
 
 import math
@@ -54,8 +55,9 @@ class _Core(torch.autograd.Function):
     def backward(ctx, gradient):
         if torch.is_grad_enabled():  # the gradient is itself to be differentiated
             return _differentiate_plain(ctx.saved_tensors, gradient, ctx.needs_input_grad)
-        kept = _forward(*ctx.saved_tensors[:3], ctx.saved_tensors[3:])[1] if ctx.kept is None else ctx.kept
-        ctx.kept = None  # its memory is reused; a second backward pass makes it again
+        if ctx.kept is None:  # not the first backward pass
+            _, ctx.kept = _forward(*ctx.saved_tensors[:3], ctx.saved_tensors[3:])
+        kept, ctx.kept = ctx.kept, None  # its memory will be used again
         return _backward(*ctx.saved_tensors[:3], ctx.saved_tensors[3:], kept, gradient)
 
 

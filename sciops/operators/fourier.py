@@ -2,8 +2,9 @@
 
     y = Re( S diag(W) A x ),        one complex c_out × c_in matrix W[f] per mode
 
-It is the band frame's XD with its weights on the modes and K = L = M = id, built from the same analysis
-A and synthesis S (`transforms`), so it is exact on odd and even, periodic, closed and non-uniform grids.
+It is the band frame's XD with its weights on the modes and K = L = M = id, built from the same
+analysis A and synthesis S (`transforms`), so it is exact on odd and even, periodic, closed and
+non-uniform grids.
 """
 
 import math
@@ -18,8 +19,8 @@ from .operator import AbstractOperator, check_input
 class FourierLayer(AbstractOperator):
     """Fourier layer on `(batch, channel, *space)`.
 
-    modes: a number per axis, (24, 12) keeping f₀ = −12 … 11 and f₁ = 0 … 11; in one dimension an int
-    grid, period: as in `XD`
+    modes: a number per axis, (24, 12) keeping f₀ = −12 … 11 and f₁ = 0 … 11; in one dimension an
+    int grid, period: as in `XD`
 
     >>> FourierLayer(3, 8, modes=(24, 12))(torch.zeros(1, 3, 64, 43)).shape
     torch.Size([1, 8, 64, 43])

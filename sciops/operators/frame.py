@@ -1,9 +1,9 @@
 """What the grid and the band frame share: analyse, multiply by D = L w + b, synthesise.
 
-A frame owns the K-matrices K, L, M of a layer, one per axis, and turns them into plain complex maps;
-`prepare` makes of them and the weights the real matrices that `apply` needs.  D holds a number for
-every mode and channel pair; where that is large it is made and used a slab of modes at a time, and
-made again for the gradient, so that memory stays bounded.
+A frame owns the K-matrices K, L, M of a layer, one per axis, and turns them into plain complex
+maps; `prepare` makes of them and the weights the real matrices that `apply` needs.  D holds a
+number for every mode and channel pair; where that is large it is made and used a slab of modes at a
+time, and made again for the gradient, so that memory stays bounded.
 """
 
 from collections.abc import Sequence
@@ -44,7 +44,7 @@ class Multiplier(NamedTuple):
             return mix(z, self.dense())
         parts = min(-(-self.numbers() // LARGE), len(z))
         slabs = zip(z.tensor_split(parts), self.first.tensor_split(parts, 1), strict=True)
-        keep_nothing = dict(use_reentrant=False, preserve_rng_state=False)
+        keep_nothing = {"use_reentrant": False, "preserve_rng_state": False}
         return torch.cat(
             [checkpoint(_mix_slab, *slab, self.partial, **keep_nothing) for slab in slabs]
         )
@@ -73,7 +73,7 @@ class AbstractFrame(nn.Module):
     m: nn.ModuleList
 
     def blocks(self, like: Tensor, *, real_taps: bool):
-        """The real forms of M (r -> f), L (taps -> f) and K (f -> r), one per axis each, for weights `like`.
+        """The real forms of M (r -> f), L (taps -> f) and K (f -> r), one per axis each.
 
         L is None if it is the identity on weights that are given per mode.
         """
@@ -163,7 +163,7 @@ def complex_product(d: Tensor, c: Tensor) -> Tensor:
 
 
 def _multiplier(weight: Tensor, taps: Sequence[Tensor] | None) -> Multiplier:
-    """L w, all but its first axis; weight is (*taps, [2,] g, i, o), or (*modes, 2, g, i, o) without L."""
+    """L w, all but its first axis; weight is (*taps, [2,] g, i, o), taps = modes without L."""
     pair = weight.shape[-3:]
     if taps is None:
         return Multiplier(weight.flatten(0, -5).movedim(1, 0), None)
@@ -173,7 +173,7 @@ def _multiplier(weight: Tensor, taps: Sequence[Tensor] | None) -> Multiplier:
 
 
 def _biased(z: Tensor, arch_bias: Tensor, gates: Tensor) -> Tensor:
-    """C b z: the bias is one number a mode for all channel pairs, so the channels mix by C alone."""
+    """C b z: the bias is one number a mode for all channel pairs, so C alone mixes them."""
     (re, im), (b_re, b_im) = z.unbind(-3), arch_bias[..., None, None].unbind(-3)
     z = torch.stack([re * b_re - im * b_im, re * b_im + im * b_re], -3)
     return mix(z, gates[:, None].expand(-1, arch_bias.shape[:-1].numel(), *gates.shape[1:]))

@@ -2,10 +2,10 @@
 
     y = Re( K diag(L w + b) M x ),        at the start  K = F⁻¹, L = F, M = F
 
-Each axis lies on a circle of n = 2ᵐ points (`axes`), where K, L and M are K-matrices of order n.  F is
-kept without its bit reversal: M and L leave the spectrum bit-reversed, K expects it so, and products
-mode by mode do not care.  So depth 1 suffices and the layer starts *equal to the convolution it
-replaces, at every pixel*.
+Each axis lies on a circle of n = 2ᵐ points (`axes`), where K, L and M are K-matrices of order n.  F
+is kept without its bit reversal: M and L leave the spectrum bit-reversed, K expects it so, and
+products mode by mode do not care.  So depth 1 suffices and the layer starts *equal to the
+convolution it replaces, at every pixel*.
 
 Only the columns of L that hold taps are used, the columns of M that hold inputs, and the rows of K
 that are read; what depends on the axis is folded into the matrices, never into the data.
@@ -59,8 +59,8 @@ class Grid(AbstractFrame):
         built = tuple(axis.size for axis in self.axes)
         if tuple(size) != built:
             raise ValueError(
-                f"this grid-frame XD was built for size={built} and has no meaning on {tuple(size)}; "
-                "resample the input, build a layer for that size, or use frame='band'"
+                f"this grid-frame XD was built for size={built} and has no meaning on "
+                f"{tuple(size)}; resample the input, build a layer for that size, or use frame='band'"
             )
 
     def analyse(self, x: Tensor, coords) -> Tensor:

@@ -62,7 +62,7 @@ class Kaleidoscope(nn.Module):
         return self.decreasing ^ bool(block % 2)
 
     def forward(self, x: Tensor, *, split: tuple[int, ...] | None = None) -> Tensor:
-        """(..., n) -> (..., n); `split` as in `butterfly_multiply`, None = fastest by flop count."""
+        """(..., n) -> (..., n); `split` as in `butterfly_multiply`, None = the cheapest."""
         twiddle = self.twiddle
         x = x.to(twiddle.dtype) if self.is_complex else x
         if split is None and dense_is_cheaper(self.n, self.depth, x.numel() // self.n):
@@ -133,7 +133,7 @@ def dft_blocks(
 ) -> Tensor:
     """The (inverse) DFT for `Kaleidoscope(…, decreasing=False)`.
 
-    natural=True:  input and output in natural order, depth 3 (bit reversal, then decimation in time)
+    natural=True:  input and output in natural order, depth 3 (bit reversal, then the butterflies)
     natural=False: input in bit-reversed order, depth 1
     """
     dtype = torch.complex64 if dtype is None else dtype
@@ -171,7 +171,7 @@ def permutation_blocks(permutation, *, decreasing: bool = True, dtype=torch.comp
 
 
 def _route(v: list[int]) -> tuple[list[bool], list[bool], tuple[list[int], list[int]]]:
-    """One level of a Beneš network for `out = x[v]`: swaps before, swaps after, the two inner networks.
+    """One level of a Beneš network for `out = x[v]`: swaps before, after, and two inner networks.
 
     Elements get a colour (the half they travel through): partners of an input pair {p, p + n/2} and
     of an output pair must differ.  Following the pairs in turn walks cycles of even length.

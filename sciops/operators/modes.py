@@ -32,7 +32,7 @@ Block = Tensor | StagedMap  # a complex map in its real form, or staged
 
 
 def rightward_block(matrix: Tensor, *, real_input: bool) -> Tensor:
-    """The real form (f·2, [2·]n) of a complex matrix (f, n): planes of the rows last, of columns first."""
+    """The real form (f·2, [2·]n) of a complex (f, n): row planes last, column planes first."""
     re, im = matrix.real, matrix.imag
     if real_input:
         return torch.stack([re, im], 1).flatten(0, 1)
@@ -42,14 +42,14 @@ def rightward_block(matrix: Tensor, *, real_input: bool) -> Tensor:
 def leftward_block(
     matrix: Tensor, *, real_input: bool = False, real_output: bool = False
 ) -> Tensor:
-    """The real form ([2·]r, f[·2]) of a complex matrix (r, f): planes of the rows first, of columns last."""
+    """The real form ([2·]r, f[·2]) of a complex (r, f): row planes first, column planes last."""
     if real_input:
         return torch.cat([matrix.real, matrix.imag])
     return rightward_block(matrix.mH, real_input=real_output).mT
 
 
 def rightward(x: Tensor, blocks: Sequence[Block]) -> Tensor:
-    """Apply a map along every axis, from the first to the last: (n₀, …, *q) real -> (f₀, …, 2, *q)."""
+    """Apply a map along every axis, first to last: (n₀, …, *q) real -> (f₀, …, 2, *q)."""
     axes = len(blocks)
     sizes, modes = x.shape, []
     for axis, block in enumerate(blocks):
@@ -68,10 +68,10 @@ def rightward(x: Tensor, blocks: Sequence[Block]) -> Tensor:
 
 
 def leftward(z: Tensor, blocks: Sequence[Block], *, stop: int = 0) -> Tensor:
-    """Apply a map along every axis, from the last down to `stop`: (f₀, …, [2,] *q) -> (…, [2,] r, …, ·).
+    """Apply a map along every axis, last down to `stop`: (f₀, …, [2,] *q) -> (…, [2,] r, …, ·).
 
-    The result is flat behind the axes that were left alone; how many planes go in and come out is in the
-    blocks.
+    The result is flat behind the axes that were left alone; how many planes go in and come out is
+    in the blocks.
     """
     sizes = z.shape
     for axis in reversed(range(stop, len(blocks))):
@@ -110,8 +110,9 @@ def mix(z: Tensor, multiplier: Tensor) -> Tensor:
 
 def product(z: Tensor, d: Tensor) -> Tensor:
     """z D = z Re D + (√−1 z) Im D in planes: (f, 2, b, i), (2, f, i, o) -> (f, 2, b, o)."""
-    out = torch.bmm(z.flatten(1, 2), d[0])
-    return torch.baddbmm(out, turned(z).flatten(1, 2), d[1]).unflatten(1, (2, -1))
+    re, im = d.unbind()
+    out = torch.bmm(z.flatten(1, 2), re)
+    return torch.baddbmm(out, turned(z).flatten(1, 2), im).unflatten(1, (2, -1))
 
 
 def turned(z: Tensor) -> Tensor:

@@ -1,8 +1,9 @@
 """neuraloperator's `SpectralConv` as a baseline, repaired.
 
-Version 2.0.0 undoes `fftshift` by `fftshift`, which is off by one mode on axes of odd length, so one layer
-computes different functions on odd and even grids.  The adapter keeps its weights, initialisation and
-contraction, and places the modes by their frequency; on even grids the two agree.
+Version 2.0.0 undoes `fftshift` by `fftshift`, which is off by one mode on axes of odd length, so
+one layer computes different functions on odd and even grids.  The adapter keeps its weights,
+initialisation and contraction, and places the modes by their frequency; on even grids the two
+agree.
 """
 
 import torch
@@ -44,7 +45,7 @@ class SpectralConv(AbstractOperator):
 
 
 def _common_modes(size, modes, device):
-    """Index of the modes that grid and weights share: in the spectrum's order, and in the weights'."""
+    """Index of the modes that grid and weights share, in the spectrum and in the weights."""
     *lengths, last = size
     in_spectrum, in_weight = [], []
     for n, m in zip(lengths, modes[:-1], strict=True):

@@ -31,7 +31,7 @@ class AbstractOperator(nn.Module):
         yield from ()
 
     def as_matrix(self, size: tuple[int, ...] | None = None) -> Tensor:
-        """The linear part as a dense matrix, (out_channels · n_out, in_channels · n_in); for tests."""
+        """The linear part as a dense matrix, (out_channels · n_out, in_channels · n_in)."""
         if size is None:
             if not isinstance(self.resolution, Fixed):
                 raise ValueError("this layer works on any grid: say which with as_matrix(size)")
@@ -73,7 +73,7 @@ def as_tuple(value, ndim: int, name: str) -> tuple:
 
 
 def check_input(x: Tensor, in_channels: int, ndim: int, dtype: torch.dtype) -> None:
-    """Raise unless x is a real `(batch, in_channels, *space)` that a layer of this dtype can take."""
+    """Raise unless x is a real `(batch, in_channels, *space)` that a layer of this dtype takes."""
     if x.ndim != ndim + 2 or x.shape[1] != in_channels:
         axes = ", ".join(f"n{a}" for a in range(ndim))
         raise ValueError(

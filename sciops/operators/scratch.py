@@ -1,9 +1,10 @@
 """Reusable memory for large temporaries on the CPU.
 
-torch returns a large CPU tensor to the operating system as soon as it is freed, so a fresh one costs a
-page fault for every 4 kB, which is often more than the arithmetic done on it.  A temporary that is
-`take`n here and `give`n back keeps its pages for the next step; one that is not given back (a graph that
-is never differentiated) is simply freed.  Accelerators have caching allocators of their own.
+torch returns a large CPU tensor to the operating system as soon as it is freed, so a fresh one
+costs a page fault for every 4 kB, which is often more than the arithmetic done on it.  A temporary
+that is `take`n here and `give`n back keeps its pages for the next step; one that is not given back
+(a graph that is never differentiated) is simply freed.  Accelerators have caching allocators of
+their own.
 
 Only for results that nothing else will refer to: inside an autograd function, outside of a graph.
 """
@@ -17,7 +18,7 @@ _waiting: dict[tuple, list[Tensor]] = {}
 
 
 def take(shape: tuple[int, ...], like: Tensor) -> Tensor | None:
-    """An uninitialised tensor for `out=`; None, which lets torch allocate, where memory is not reused."""
+    """An uninitialised tensor for `out=`; None (torch allocates) where memory is not reused."""
     if not _reusing(like):
         return None
     found = _waiting.get((torch.Size(shape).numel(), like.dtype))

@@ -1,8 +1,9 @@
 """Named operations as points of the XD family: which K, L, M, b and C they are.
 
-Each function gives the `Maps` of one operation on the given axes (`layer.frame.axes`) and for the given
-depth of K, L, M; `layer.set_maps(maps)` puts them into a grid-frame layer.  F is the DFT without bit
-reversal, P a permutation (two blocks of a K-matrix, Beneš), w the weights as torch stores them.
+Each function gives the `Maps` of one operation on the given axes (`layer.frame.axes`) and for the
+given depth of K, L, M; `layer.set_maps(maps)` puts them into a grid-frame layer.  F is the DFT
+without bit reversal, P a permutation (two blocks of a K-matrix, Beneš), w the weights as torch
+stores them.
 
     operation                     K      L        M       b         C      least depth
     convolution (any dilation)    F⁻¹    F        F       0         1      1, 1, 1
@@ -13,8 +14,8 @@ reversal, P a permutation (two blocks of a K-matrix, Beneš), w the weights as t
     identity                      id     0        id      1         id     1, 1, 1
     zero                          F⁻¹    0        F       0         1      1, 1, 1
 
-A Fourier layer is the band frame's XD with weights on the modes and K = L = M = id (`fourier_layer`).
-The scale is split as the paper does: K and M unitary, L unscaled.
+A Fourier layer is the band frame's XD with weights on the modes and K = L = M = id
+(`fourier_layer`). The scale is split as the paper does: K and M unitary, L unscaled.
 """
 
 from collections.abc import Sequence
@@ -64,7 +65,7 @@ def dilated_convolution(axes: Sequence[GridAxis], depth: Depth, dilation: int) -
     for axis in axes:
         span = dilation * (axis.kernel - 1)
         left, right = span // 2, span - span // 2
-        if axis.wraps or not axis.circular and axis.size + max(left, right) > axis.n:
+        if axis.wraps or (not axis.circular and axis.size + max(left, right) > axis.n):
             raise ValueError(
                 f"dilation {dilation} reaches beyond the {axis.n} points of the axis; "
                 "use XD(dilation=…), a circular power-of-two size or more padding"
@@ -77,7 +78,8 @@ def dilated_convolution(axes: Sequence[GridAxis], depth: Depth, dilation: int) -
 def transposed_convolution(axes: Sequence[GridAxis], depth: Depth, stride: int) -> Maps:
     """Transposed convolution: M spreads the input by `stride`, L reverses the taps.
 
-    The axes' padding decides the length: left = d(k−1) − p, right = (size−1)(stride−1) + d(k−1) − p.
+    The axes' padding decides the length: left = d(k−1) − p, right = (size−1)(stride−1) + d(k−1) −
+    p.
     """
     flips, spreads = [], []
     for axis in axes:

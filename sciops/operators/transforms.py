@@ -7,7 +7,7 @@ On an axis with points xⱼ, quadrature weights qⱼ and period P,
 so a mode means the same function on every grid.  Both are factored through the real basis of
 cosines and sines of 0 … h = max |f|,
 
-    A = T R,   S = Tᴴ-shaped  B T*,      R = w_f q [cos; sin] / P   (2h+2, n),   B = [cos, sin]   (n, 2h+2)
+    A = T R,   S = B Tᴴ,      R = w_f q [cos; sin] / P   (2h+2, n),      B = [cos, sin]   (n, 2h+2)
 
 because R and B are real and fixed (their products with the data are real GEMMs that need no
 gradient), while T, 2h+2 entries of 1 and ∓i, melts into the small learned matrices.
@@ -49,7 +49,7 @@ def modes_from_basis(modes: int, *, one_sided: bool) -> Tensor:
 
 
 def tap_phases(modes: int, one_sided: bool, kernel: int, period: float, spacing: Tensor) -> Tensor:
-    """exp(−2πi f τⱼ / P), (modes, kernel): tap j lies `left − j` spacings away, as in torch's conv."""
+    """exp(−2πi f τⱼ / P), (modes, kernel): tap j lies `left − j` spacings away, as in torch."""
     f = frequencies(modes, one_sided=one_sided)
     steps = (kernel - 1) // 2 - torch.arange(kernel)
     angle = torch.outer(f, steps).to(spacing) * (-2 * math.pi / period) * spacing
@@ -81,7 +81,7 @@ def default_points(n: int, *, grid: str, period: float) -> Tensor:
 
 
 def quadrature(points: Tensor, *, grid: str, period: float) -> tuple[Tensor, float]:
-    """Trapezoid weights (n,), over the whole period or between the end points, and the widest gap."""
+    """Trapezoid weights (n,), over the period or between the end points, and the widest gap."""
     gaps = points.diff()
     if grid == "periodic":
         gaps = torch.cat([gaps, points[:1] + period - points[-1:]])  # gap after each point
@@ -121,13 +121,13 @@ def uniform_basis(n: int, modes: int, one_sided: bool, grid: str, period: float,
 
 
 def check_points(points, n: int, axis: int, *, grid: str, period: float) -> Tensor:
-    """The coordinates of one axis, in float64, or a ValueError that says what is wrong with them."""
+    """The coordinates of one axis in float64, or a ValueError that says what is wrong with them."""
     name = f"coords[{axis}]"
     if not isinstance(points, Tensor) or points.ndim != 1 or not points.is_floating_point():
         got = tuple(points.shape) if isinstance(points, Tensor) else type(points).__name__
         raise ValueError(
-            f"{name} must be a 1-dimensional floating-point torch.Tensor (the points of one axis of a "
-            f"tensor grid), got {got}; use torch.as_tensor(values), not a mesh"
+            f"{name} must be a 1-dimensional floating-point torch.Tensor (the points of one axis "
+            f"of a tensor grid), got {got}; use torch.as_tensor(values), not a mesh"
         )
     if len(points) != n:
         raise ValueError(f"{name} has {len(points)} points, but axis {axis} of the input has {n}")
@@ -135,7 +135,7 @@ def check_points(points, n: int, axis: int, *, grid: str, period: float) -> Tens
     if not bool(torch.isfinite(points).all()) or bool((points.diff() <= 0).any()):
         raise ValueError(f"{name} must be finite and strictly increasing; sort the axis first")
     extent = float(points[-1] - points[0])
-    if grid == "periodic" and extent >= period or extent > period * (1 + 1e-9):
+    if (grid == "periodic" and extent >= period) or extent > period * (1 + 1e-9):
         raise ValueError(
             f"{name} spans {extent:g}, more than the layer's period {period:g} on a {grid} grid; "
             "give XD a larger period= or rescale the coordinates"
@@ -147,7 +147,7 @@ def check_points(points, n: int, axis: int, *, grid: str, period: float) -> Tens
 
 
 def analyse(x: Tensor, bases: Sequence[Tensor]) -> Tensor:
-    """(b, c, *n) -> (*r, b, c) by one real matrix (r, n) per axis; the modes come first from here on."""
+    """(b, c, *n) -> (*r, b, c) by one real matrix (r, n) per axis; modes come first from here."""
     return _Analyse.apply(x, *bases)
 
 

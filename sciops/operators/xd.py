@@ -1,7 +1,7 @@
-"""XD operations: a learnable family with convolutions, Fourier layers, pooling and permutations in it.
+"""XD operations: a learnable family that contains convolutions, Fourier layers, pooling and more.
 
-    XD(w)(x) = Re( K diag(L w + b) M x )                                    one channel
-    y_o = Σ_i C[o, i] XD(w[o, i])(x_i)                                      many: K, L, M, b are shared
+    XD(w)(x) = Re( K diag(L w + b) M x )                        one channel
+    y_o = Σ_i C[o, i] XD(w[o, i])(x_i)                          many channels share K, L, M, b
 
 K, L, M are K-matrices, Kronecker products over the axes; w are the weights, (K, L, M, b, C) the
 *architecture*, learned too (Roberts et al. 2021, arXiv:2103.15798).  What K, L and M act on is the
@@ -27,15 +27,17 @@ FRAMES = ("band", "grid", "causal")
 class XD(AbstractOperator):
     """XD operation on `(batch, channel, *space)`, n-dimensional by the length of `kernel_size`.
 
-    frame:    "band" works on any grid; "grid" on the one of `size`, "causal" on sequences, in blocks of `size`
-    modes:    band: a number per axis, (32, 16) keeping f₀ = −16 … 15 and f₁ = 0 … 15; an int m is the
-              isotropic band of frequencies below m, (2m, …, 2m, m)
-    grid:     band: "periodic" (one whole period, end point left out) or "closed" ([0, 1] with both ends)
+    frame:    "band" works on any grid; "grid" on the one of `size`; "causal" on sequences, in
+              blocks of `size`
+    modes:    band: a number per axis, (32, 16) keeping f₀ = −16 … 15 and f₁ = 0 … 15; an int m is
+              the isotropic band of frequencies below m, (2m, …, 2m, m)
+    grid:     band: "periodic" (one period, end point left out) or "closed" ([0, 1], both ends)
     period:   band: P, 1 or, on closed grids, 1.25 (P > 1 is domain padding)
-    spacing:  band: physical distance of the taps; a number, "learned", or an nn.Parameter to learn from
+    spacing:  band: physical distance of the taps; a number, "learned", or an nn.Parameter to start
+              learning from
     depth:    of the K-matrices, a number or a triple (K, L, M)
-    weights:  "taps", real, (out, in/groups, *kernel_size), or "modes" (band), complex, as in a Fourier
-              layer, (*modes, 2, groups, in/groups, out/groups)
+    weights:  "taps", real, (out, in/groups, *kernel_size), or "modes" (band), complex, as in a
+              Fourier layer, (*modes, 2, groups, in/groups, out/groups)
     padding:  grid: as in torch, or a (left, right) pair per axis
 
     >>> layer = XD(1, 4, (13, 13), modes=(32, 16))
@@ -108,10 +110,11 @@ class XD(AbstractOperator):
 
     @classmethod
     def from_conv(cls, conv: nn.Module, size, *, kernel_size=None, **options) -> "XD":
-        """The XD operation that starts as `conv` (Conv1d, Conv2d or Conv3d) on inputs of this `size`.
+        """The XD operation that starts as `conv` (Conv1d, Conv2d, Conv3d) on inputs of this `size`.
 
-        In the grid frame (the default) it is the same function at every pixel; `frame="band"` gives its
-        band-limited version.  A larger `kernel_size` adds taps that L leaves out until it learns to use them.
+        In the grid frame (the default) it is the same function at every pixel; `frame="band"` gives
+        its band-limited version.  A larger `kernel_size` adds taps that L leaves out until it
+        learns to use them.
         """
         from .convert import xd_from_conv  # which needs XD
 
@@ -140,7 +143,8 @@ class XD(AbstractOperator):
     def forward(self, x: Tensor, coords: tuple[Tensor, ...] | None = None) -> Tensor:
         """(batch, in_channels, *n) -> (batch, out_channels, *n_out).
 
-        coords: the points of a tensor grid, one 1-dimensional tensor per axis, in physical units (band only).
+        coords: the points of a tensor grid, one 1-dimensional tensor per axis, in physical units
+        (band only).
         """
         self._check_input(x, coords)
         with torch.autocast(x.device.type, enabled=False):
@@ -154,7 +158,7 @@ class XD(AbstractOperator):
         return super().train(mode)
 
     def _prepared(self):
-        """The folded matrices; in eval mode without gradients they are kept until a parameter changes."""
+        """The folded matrices; in eval mode without gradients, kept until a parameter changes."""
         if self.training or torch.is_grad_enabled() or torch.compiler.is_compiling():
             return self._prepare()
         state = list(self.parameters())
@@ -176,7 +180,8 @@ class XD(AbstractOperator):
         check_coords(coords, len(self.kernel_size))
 
     def extra_repr(self) -> str:
-        return f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
+        channels = f"{self.in_channels}, {self.out_channels}"
+        return f"{channels}, kernel_size={self.kernel_size}, stride={self.stride}"
 
 
 def _check_choices(frame: str, weights: str, padding_mode: str, depth: tuple) -> None:

@@ -4,28 +4,24 @@
 
 One forward pass over the sample finds the grid each layer works on.  The new model is a copy in
 which every reference to a chosen layer, wherever the model keeps it, leads to the layer's relaxed
-version.  `relaxation_report` tells which layers were changed, why others were not, and how far
-each output moved.
+version; parameters that layers share stay shared.
 """
 
-import copy
 import logging
-import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Sequence, Set
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
-import torch
 from torch import Tensor, nn
 
 from sciops.operators.convert import xd_from_avg_pool, xd_from_conv
 from sciops.operators.operator import AbstractOperator, as_tuple
 from sciops.operators.torch_layers import AVERAGE_POOLS, CONVOLUTIONS
 
-if TYPE_CHECKING:
-    import pandas as pd
+from .relaxation import ATTRIBUTE, Relaxation, Row
+from .tracing import Seen, copy_model, distance, run, trace
 
 logger = logging.getLogger("sciops")
 
@@ -33,42 +29,13 @@ TRANSPOSED = (nn.ConvTranspose1d, nn.ConvTranspose2d, nn.ConvTranspose3d)
 MAX_POOLS = (nn.MaxPool1d, nn.MaxPool2d, nn.MaxPool3d)
 ADAPTIVE_POOLS = (nn.AdaptiveAvgPool1d, nn.AdaptiveAvgPool2d, nn.AdaptiveAvgPool3d)
 LEFT_ALONE = {  # kinds of layers → why they are never changed
-    AbstractOperator: "it is an operator of sciops already",
+    (AbstractOperator,): "it is an operator of sciops already",
     TRANSPOSED: "transposed convolutions are not converted",
     MAX_POOLS: "max is not linear",
-    ADAPTIVE_POOLS: "its windows depend on the grid; use an AvgPool of fixed kernel_size",
+    ADAPTIVE_POOLS: "its windows depend on the grid; use an AvgPool of a fixed kernel_size",
 }
 
-
-@dataclass(frozen=True)
-class Row:
-    """What became of one layer."""
-
-    name: str
-    kind: str
-    size: tuple[int, ...] | None  # of the grid it was called on; None if it was not
-    changed: bool
-    reason: str  # why it was left as it is, or empty
-    moved: float  # relative L2 distance of its output on the sample
-
-    def __str__(self) -> str:
-        size = "×".join(map(str, self.size or ()))
-        result = f"changed, moved {self.moved:.1e}" if self.changed else f"left: {self.reason}"
-        return f"{self.name or '(model)':<24} {self.kind:<18} {size:<11} {result}"
-
-
-@dataclass(frozen=True)
-class Relaxation:
-    """What `relax` did to a model; `str` makes a table of it."""
-
-    op: str
-    rows: tuple[Row, ...]
-    moved: float  # relative L2 distance of the model's output on the sample
-
-    def __str__(self) -> str:
-        changed = sum(row.changed for row in self.rows)
-        total = f"{changed} of {len(self.rows)} layers → {self.op}; the output moved {self.moved:.1e}"
-        return "\n".join([*map(str, self.rows), total])
+Layers = Callable[[str, nn.Module], bool] | Sequence[str] | None
 
 
 def relax(
@@ -76,51 +43,147 @@ def relax(
     sample_input: Tensor | tuple,
     op: str = "xd",
     *,
-    layers: Callable[[str, nn.Module], bool] | Sequence[str] | None = None,
+    layers: Layers = None,
     pooling: bool = False,
     frame: str = "grid",
     depth: int | tuple[int, int, int] = 1,
     kernel_size: int | tuple[int, ...] | None = None,
     **options,
 ) -> nn.Module:
-    """Turn any CNN into a search space: a new model, same function, its convolutions now learnable.
+    """Turn any CNN into a search space: a new model, same function, its convolutions learnable.
 
-    The given model is left as it is.  Layers that cannot be changed are kept, with the reason in
-    `relaxation_report(relaxed)`; each layer is also reported to the log "sciops".
+    The given model is left as it is.  Layers that cannot be changed are kept; which, and why, is
+    in `relaxation_report(relaxed)` and goes to the log "sciops".
 
     Args:
-        sample_input: a typical input, or a tuple of the arguments of `model`.
-        layers: which ones: names, patterns such as "block1.*", or a function (name, module) -> bool.
+        sample_input: a typical input, or the tuple of arguments of the model.
+        layers: which ones: names, patterns ("block1.*"), or a function (name, module) -> bool.
         pooling: change nn.AvgPool layers too.
-        frame: "grid", for the grids of the sample only, or "band", for all (see XD).
-        kernel_size: enlarge smaller kernels to this; the new taps are not seen at the start.
+        frame: "grid", for the grids of the sample only, or "band", for all of them (see XD).
+        depth: of the K-matrices.
+        kernel_size: smaller kernels grow to this; the new taps are not seen at the start.
         options: of the operation, such as `arch_bias=True, gates=True`.
 
     Returns:
-        The relaxed model; see `sciops.arch_parameters` for what a search learns in it.
+        The relaxed model; `sciops.arch_parameters` gives what a search learns in it.
 
     Example:
+        >>> import torch
         >>> lenet = nn.Sequential(nn.Conv2d(1, 6, 5), nn.ReLU(), nn.Conv2d(6, 16, 5))
-        >>> relaxed = relax(lenet, torch.randn(1, 1, 28, 28), kernel_size=7, depth=3)
+        >>> relaxed = relax(lenet, torch.randn(1, 1, 28, 28), kernel_size=7)
         >>> type(relaxed[0]).__name__, type(lenet[0]).__name__
         ('XD', 'Conv2d')
     """
-    if op not in OPERATIONS:
-        raise ValueError(f"op={op!r} is not known; choose one of {', '.join(OPERATIONS)}")
+    _check(model, op, frame)
     inputs = sample_input if isinstance(sample_input, tuple) else (sample_input,)
     places = _places(model, pooling)
     chosen = _chosen(places, layers)
-    seen, output = _trace(model, {id(layer) for _, layer in places}, inputs)
+    seen, output = trace(model, {id(layer) for _, layer in places}, inputs)
     make = partial(OPERATIONS[op], frame=frame, depth=depth, kernel_size=kernel_size, **options)
     replaced: dict[int, Any] = {}
-    rows: dict[int, Row] = {}
-    for name, layer in places:
-        key = id(layer)
-        if key not in rows:
-            rows[key] = _convert(layer, seen.get(key), key in chosen, make, replaced)
-    table = tuple(dataclasses_replace(rows[id(layer)], name=name) for name, layer in places)
-    if not any(row.changed for row in table):
-        raise ValueError(...)
-    relaxed = _copy(model, replaced)
-    moved = _distance(_run(_copy(relaxed).eval(), inputs), output)
+    done = {
+        key: _convert(layer, seen.get(key), key in chosen, make, replaced)
+        for key, layer in {id(layer): layer for _, layer in places}.items()
+    }
+    rows = tuple(replace(done[id(layer)], name=name) for name, layer in places)
+    _check_some_changed(rows)
+    relaxed = copy_model(model, replaced)
+    moved = distance(run(copy_model(relaxed), inputs), output)
+    report = Relaxation(op, rows, moved)
+    for line in str(report).splitlines():
+        logger.info(line)
+    setattr(relaxed, ATTRIBUTE, report)
     return relaxed
+
+
+def to_xd(layer: nn.Module, x: Tensor, *, frame: str, kernel_size, **options) -> nn.Module:
+    """The XD operation of a convolution or average pool whose input is `x`."""
+    size = tuple(x.shape[2:])
+    if isinstance(layer, AVERAGE_POOLS):
+        like = {"dtype": x.dtype, "device": x.device}
+        return xd_from_avg_pool(layer, size, x.shape[1], frame=frame, **like, **options)
+    if kernel_size is not None:
+        wanted = as_tuple(kernel_size, len(layer.kernel_size), "kernel_size")
+        kernel_size = tuple(map(max, wanted, layer.kernel_size))
+    return xd_from_conv(layer, size, frame=frame, kernel_size=kernel_size, **options)
+
+
+OPERATIONS = {"xd": to_xd}  # op → (layer, its input, **options) -> the relaxed layer
+
+
+def _check(model: nn.Module, op: str, frame: str) -> None:
+    if op not in OPERATIONS:
+        raise ValueError(f"op={op!r} is not known; choose one of {', '.join(OPERATIONS)}")
+    if not isinstance(model, nn.Module):
+        raise TypeError(f"expected an nn.Module, got {type(model).__name__}")
+    if frame not in ("grid", "band"):
+        raise ValueError(f"frame={frame!r} is not known; choose 'grid' or 'band'")
+
+
+def _places(model: nn.Module, pooling: bool) -> list[tuple[str, nn.Module]]:
+    """Name and layer, for all layers that are or resemble what can be changed."""
+    kinds = (*CONVOLUTIONS, *TRANSPOSED, AbstractOperator)
+    kinds += (*AVERAGE_POOLS, *MAX_POOLS, *ADAPTIVE_POOLS) if pooling else ()
+    every = model.named_modules(remove_duplicate=False)
+    return [(name, layer) for name, layer in every if isinstance(layer, kinds)]
+
+
+def _chosen(places: Sequence[tuple[str, nn.Module]], layers: Layers) -> Set[int]:
+    """Ids of the layers asked for; one that has several names is asked for by any of them."""
+    if layers is None:
+        return {id(layer) for _, layer in places}
+    if callable(layers):
+        return {id(layer) for name, layer in places if layers(name, layer)}
+    patterns = [layers] if isinstance(layers, str) else list(layers)
+    for pattern in patterns:
+        if not any(fnmatchcase(name, pattern) for name, _ in places):
+            known = ", ".join(repr(name) for name, _ in places) or "none"
+            raise ValueError(f"layers={pattern!r} is no layer of this model; it has {known}")
+    return {id(m) for name, m in places if any(fnmatchcase(name, p) for p in patterns)}
+
+
+def _convert(layer: nn.Module, seen: Seen | None, chosen: bool, make, replaced: dict) -> Row:
+    """Add the relaxed version of a layer to `replaced`, or find out why there is none."""
+    size = None if seen is None else tuple(seen.input.shape[2:])
+    row = Row("", type(layer).__name__, size, changed=False, reason="", moved=0.0)
+    try:
+        _check_convertible(layer, seen, chosen, frame=make.keywords["frame"])
+        new = make(layer, seen.input)
+        moved = distance(run(new, (seen.input,)), run(copy_model(layer), (seen.input,)))
+    except ValueError as error:
+        return replace(row, reason=str(error))
+    _share_parameters(layer, new, replaced)
+    replaced[id(layer)] = new.train(layer.training)
+    return replace(row, changed=True, moved=moved)
+
+
+def _check_convertible(layer: nn.Module, seen: Seen | None, chosen: bool, *, frame: str) -> None:
+    for kinds, reason in LEFT_ALONE.items():
+        if isinstance(layer, kinds):
+            raise ValueError(reason)
+    if not chosen:
+        raise ValueError("not chosen by layers=")
+    if seen is None:
+        raise ValueError("never called in the forward pass of the sample")
+    if frame == "grid" and len(seen.sizes) > 1:
+        sizes = ", ".join(map(str, sorted(seen.sizes)))
+        raise ValueError(f"called on grids of several sizes, {sizes}; frame='band' can do that")
+
+
+def _share_parameters(layer: nn.Module, new: nn.Module, replaced: dict) -> None:
+    """Use one new parameter for one old one, also where other layers hold it."""
+    own = dict(layer.named_parameters())
+    for name, parameter in list(new.named_parameters()):
+        if name in own and own[name].shape == parameter.shape:
+            holder, _, last = name.rpartition(".")
+            shared = replaced.setdefault(id(own[name]), parameter)
+            setattr(new.get_submodule(holder), last, shared)
+
+
+def _check_some_changed(rows: Sequence[Row]) -> None:
+    if not rows:
+        known = ", ".join(f"nn.{kind.__name__}" for kind in CONVOLUTIONS)
+        raise ValueError(f"nothing to change: the model has no {known}")
+    if not any(row.changed for row in rows):
+        reasons = [f"  {row.name or '(model)'} ({row.kind}): {row.reason}" for row in rows]
+        raise ValueError("\n".join(["no layer could be changed:", *reasons]))
