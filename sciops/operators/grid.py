@@ -60,7 +60,8 @@ class Grid(AbstractFrame):
         if tuple(size) != built:
             raise ValueError(
                 f"this grid-frame XD was built for size={built} and has no meaning on "
-                f"{tuple(size)}; resample the input, build a layer for that size, or use frame='band'"
+                f"{tuple(size)}; resample the input, build a layer for that size, or use "
+                "frame='band'"
             )
 
     def analyse(self, x: Tensor, coords) -> Tensor:

@@ -165,6 +165,8 @@ def _check_convertible(layer: nn.Module, seen: Seen | None, chosen: bool, *, fra
         raise ValueError("not chosen by layers=")
     if seen is None:
         raise ValueError("never called in the forward pass of the sample")
+    if seen.keywords:
+        raise ValueError(f"called with {min(seen.keywords)}= by name; write layer(x) in the model")
     if frame == "grid" and len(seen.sizes) > 1:
         sizes = ", ".join(map(str, sorted(seen.sizes)))
         raise ValueError(f"called on grids of several sizes, {sizes}; frame='band' can do that")

@@ -15,10 +15,11 @@ from torch import Tensor, nn
 
 
 class Seen(NamedTuple):
-    """What a layer was called with: its first input, and the sizes of the grids of all of them."""
+    """What a layer was called with."""
 
-    input: Tensor
-    sizes: set[tuple[int, ...]]
+    input: Tensor  # the first one
+    sizes: set[tuple[int, ...]]  # of the grids of all of them
+    keywords: set[str]
 
 
 def copy_model(model: nn.Module, replaced: dict[int, Any] | None = None) -> nn.Module:
@@ -70,8 +71,9 @@ def distance(new: Any, old: Any) -> float:
 def _record(seen: dict[int, Seen], key: int, module: nn.Module, args: tuple, kwargs: dict) -> None:
     x = args[0] if args else kwargs["input"]
     if key not in seen:
-        seen[key] = Seen(x.detach().clone(), set())
+        seen[key] = Seen(x.detach().clone(), set(), set())
     seen[key].sizes.add(tuple(x.shape[2:]))
+    seen[key].keywords.update(kwargs)
 
 
 def _tensors(output: Any) -> Iterator[Tensor]:

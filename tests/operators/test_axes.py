@@ -70,7 +70,9 @@ def test_zeros_behind_the_input_serve_both_borders():
 
 
 def test_kernel_wider_than_the_grid_is_refused():
-    with pytest.raises(ValueError, match="spans 9 points, larger than the grid of 8; use a smaller"):
+    with pytest.raises(
+        ValueError, match="spans 9 points, larger than the grid of 8; use a smaller"
+    ):
         GridAxis(8, 5, dilation=2)
 
 
@@ -80,7 +82,9 @@ def test_padding_that_leaves_nothing_is_refused():
 
 
 def test_circular_padding_beyond_one_turn_is_refused():
-    with pytest.raises(ValueError, match="more than once; use less padding or padding_mode='zeros'"):
+    with pytest.raises(
+        ValueError, match="more than once; use less padding or padding_mode='zeros'"
+    ):
         GridAxis(8, 3, left=9, right=0, circular=True)
     assert GridAxis(8, 3, left=9, right=0).n_out == 15
 

@@ -66,7 +66,9 @@ def test_dft_twiddle_is_the_fourier_transform(n, dtype):
     x = random_tensor(3, n, dtype=dtype)
     tolerance = 1e-12 if dtype == torch.complex128 else 1e-6
     for inverse, unitary, decreasing in itertools.product([False, True], repeat=3):
-        twiddle = dft_twiddle(n, inverse=inverse, unitary=unitary, decreasing=decreasing, dtype=dtype)
+        twiddle = dft_twiddle(
+            n, inverse=inverse, unitary=unitary, decreasing=decreasing, dtype=dtype
+        )
         transform = torch.fft.ifft if inverse else torch.fft.fft
         expected = transform(x, norm="ortho" if unitary else "backward")
         bits = bit_reversal(n)
@@ -200,7 +202,9 @@ def test_best_split_is_a_split_and_the_cheapest_even_one(n, columns):
 @pytest.mark.parametrize("n", SIZES)
 def test_identity_twiddle_is_the_identity(n):
     for dtype in (torch.float32, torch.complex64):
-        assert torch.equal(butterfly_matrix(identity_twiddle(n, dtype=dtype)), torch.eye(n, dtype=dtype))
+        assert torch.equal(
+            butterfly_matrix(identity_twiddle(n, dtype=dtype)), torch.eye(n, dtype=dtype)
+        )
 
 
 @ORDERS
@@ -260,7 +264,10 @@ def test_haar_start_follows_its_generator():
 def test_scale_input_multiplies_by_a_diagonal_first(n, decreasing):
     m = log2_exact(n)
     twiddle = random_tensor(m, n // 2, 2, 2, dtype=torch.complex128)
-    for diagonal in (random_tensor(n, dtype=torch.float64), random_tensor(n, dtype=torch.complex128)):
+    for diagonal in (
+        random_tensor(n, dtype=torch.float64),
+        random_tensor(n, dtype=torch.complex128),
+    ):
         scaled = scale_input(twiddle, diagonal, decreasing=decreasing)
         expected = butterfly_matrix(twiddle, decreasing=decreasing) * diagonal
         assert relative_error(butterfly_matrix(scaled, decreasing=decreasing), expected) < 1e-13
@@ -300,7 +307,12 @@ def test_butterfly_forward_takes_a_split():
     x = random_tensor(3, 16, dtype=torch.float64)
     for split in compositions(4):
         expected = torch.fft.fft(x[:, bit_reversal(16)], norm="ortho")
-        assert relative_error(layer(x[:, bit_reversal(16)][:, bit_reversal(16)], split=split), expected) < 1e-13
+        assert (
+            relative_error(
+                layer(x[:, bit_reversal(16)][:, bit_reversal(16)], split=split), expected
+            )
+            < 1e-13
+        )
 
 
 # --- errors ---------------------------------------------------------------------------------------
@@ -310,7 +322,9 @@ def test_butterfly_forward_takes_a_split():
 def test_orders_that_are_no_power_of_two_say_what_to_pad_to(n, larger):
     assert next_power_of_two(n) == larger
     for make in (log2_exact, identity_twiddle, dft_twiddle, haar_twiddle, bit_reversal):
-        with pytest.raises(ValueError, match=f"n={n} is not a power of two; pad the axis to {larger}"):
+        with pytest.raises(
+            ValueError, match=f"n={n} is not a power of two; pad the axis to {larger}"
+        ):
             make(n)
 
 

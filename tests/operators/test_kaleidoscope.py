@@ -88,7 +88,9 @@ def test_two_blocks_hold_every_permutation_exactly(n, decreasing):
 
 @pytest.mark.parametrize("n", [2, 16])
 def test_permutation_blocks_are_identities_and_swaps(n):
-    blocks = permutation_blocks(torch.randperm(n, generator=torch.Generator().manual_seed(0)).tolist())
+    blocks = permutation_blocks(
+        torch.randperm(n, generator=torch.Generator().manual_seed(0)).tolist()
+    )
     eye = torch.eye(2, dtype=torch.complex64)
     swapped = (blocks == eye.flip(0)).all(-1).all(-1)
     straight = (blocks == eye).all(-1).all(-1)
@@ -109,7 +111,9 @@ def test_matrix_is_the_product_of_alternating_butterflies(depth, dtype, decreasi
     for n in (1, 2, 8, 32):
         twiddle = random_tensor(depth, log2_exact(n), n // 2, 2, 2, dtype=dtype, seed=n)
         layer = Kaleidoscope(twiddle, decreasing=decreasing)
-        assert [layer.order(j) for j in range(depth)] == [decreasing ^ (j % 2 == 1) for j in range(depth)]
+        assert [layer.order(j) for j in range(depth)] == [
+            decreasing ^ (j % 2 == 1) for j in range(depth)
+        ]
         expected = explicit_product(twiddle, decreasing)
         assert relative_error(layer.as_matrix(), expected) < 1e-13
         x = random_tensor(3, n, dtype=dtype)
@@ -228,7 +232,11 @@ def test_triangular_maps_stay_lower_triangular(n, depth, decreasing):
 @ORDERS
 @pytest.mark.parametrize("depth", [1, 2, 3, 4])
 def test_kaleidoscope_is_a_linear_map(depth, decreasing):
-    for dtype, triangular in ((torch.complex64, False), (torch.float32, False), (torch.float32, True)):
+    for dtype, triangular in (
+        (torch.complex64, False),
+        (torch.float32, False),
+        (torch.float32, True),
+    ):
         blocks = haar_blocks(16, depth, dtype=dtype, generator=torch.Generator().manual_seed(depth))
         assert_linear_map(Kaleidoscope(blocks, decreasing=decreasing, triangular=triangular), 16)
 
@@ -244,7 +252,9 @@ def test_kaleidoscope_parameters_are_real_tensors():
     "shape", [(3, 4, 2, 2), (1, 3, 8, 2, 2), (1, 3, 4, 2, 1), (1, 2, 4, 2, 2), (3,)], ids=str
 )
 def test_wrong_twiddle_shape_is_named(shape):
-    with pytest.raises(ValueError, match=r"shape \(depth, m, 2\*\*m / 2, 2, 2\), got .*identity_blocks"):
+    with pytest.raises(
+        ValueError, match=r"shape \(depth, m, 2\*\*m / 2, 2, 2\), got .*identity_blocks"
+    ):
         Kaleidoscope(torch.zeros(shape))
 
 
@@ -265,7 +275,9 @@ def test_wrong_length_is_named():
         layer(torch.zeros(2, 4), split=(1, 1, 1))
 
 
-@pytest.mark.xfail(reason="the dense path leaves the shape to a RuntimeError of matmul", strict=True)
+@pytest.mark.xfail(
+    reason="the dense path leaves the shape to a RuntimeError of matmul", strict=True
+)
 def test_wrong_length_is_named_on_the_dense_path():
     assert dense_is_cheaper(8, 1, 2)
     with pytest.raises(ValueError, match=r"order 8 got x of shape \(2, 4\)"):

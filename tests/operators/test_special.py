@@ -47,7 +47,9 @@ def assert_is(layer, maps, expected, size):
 
 @pytest.mark.parametrize("depth", [(1, 1, 1), (3, 3, 3), (2, 4, 1)], ids=str)
 def test_convolution_maps_bring_any_layer_back_to_its_convolution(depth):
-    layer = grid_xd((2, 3), (3, 2), (8, 11), depth, padding_mode="zeros", arch_bias=True, gates=True)
+    layer = grid_xd(
+        (2, 3), (3, 2), (8, 11), depth, padding_mode="zeros", arch_bias=True, gates=True
+    )
     maps = special.convolution(layer.frame.axes, depth)
     expected = lambda layer, x: F.conv2d(F.pad(x, (0, 1, 1, 1)), layer.weight)
     assert_is(layer, maps, expected, (8, 11))
@@ -58,9 +60,7 @@ def test_inactive_taps_do_not_enter_but_can_be_learned(depth):
     layer = grid_xd((2, 3), 5, 16, depth)
     active = torch.tensor([False, True, True, True, False])
     maps = special.convolution(layer.frame.axes, (depth,) * 3, active=[active])
-    expected = lambda layer, x: F.conv1d(
-        F.pad(x, (1, 1), mode="circular"), layer.weight[:, :, 1:4]
-    )
+    expected = lambda layer, x: F.conv1d(F.pad(x, (1, 1), mode="circular"), layer.weight[:, :, 1:4])
     assert_is(layer, maps, expected, (16,))
     layer.set_maps(maps)
     x = random_tensor(4, 2, 16)
@@ -112,7 +112,9 @@ def transposed_layer(kernel, size, stride, dilation, padding, *, output_padding=
 
 
 def conv_transpose(layer, x, stride, dilation, padding, output_padding=0):
-    weight = layer.weight.unflatten(0, (layer.groups, -1)).transpose(1, 2).flatten(0, 1)  # (in, out/g, *k)
+    weight = (
+        layer.weight.unflatten(0, (layer.groups, -1)).transpose(1, 2).flatten(0, 1)
+    )  # (in, out/g, *k)
     kind = dict(stride=stride, padding=padding, output_padding=output_padding, dilation=dilation)
     return CONV_TRANSPOSE[x.ndim - 2](x, weight, groups=layer.groups, **kind)
 
@@ -270,7 +272,8 @@ def test_zero_ignores_the_weights(depth, kernel, size):
             (3, 2),
             (6, 8),
             marks=pytest.mark.xfail(
-                reason="all axes of L are zero, so each kills the gradient of the others", strict=True
+                reason="all axes of L are zero, so each kills the gradient of the others",
+                strict=True,
             ),
         ),
     ],
@@ -329,7 +332,9 @@ def test_permutations_need_three_blocks(depth):
 def test_pooling_and_identity_need_bias_and_gates(has, lacks):
     layer = grid_xd((1, 1), 3, 8, 1, **{has: True})
     for make in (special.average_pooling, special.identity):
-        with pytest.raises(ValueError, match=rf"needs {lacks}: build the layer with XD\(…, {lacks}=True\)"):
+        with pytest.raises(
+            ValueError, match=rf"needs {lacks}: build the layer with XD\(…, {lacks}=True\)"
+        ):
             layer.set_maps(make(layer.frame.axes, (1, 1, 1), (1, 1)))
 
 
@@ -357,7 +362,9 @@ def test_dilation_beyond_the_circle_is_refused():
 def test_transposed_convolution_says_which_padding_it_needs():
     for options in (dict(padding_mode="circular"), dict(padding_mode="zeros")):
         layer = grid_xd((1, 1), 3, 8, 3, **options)
-        with pytest.raises(ValueError, match=r"padding_mode='zeros' and \(left, right\) padding of \(2, 9\)"):
+        with pytest.raises(
+            ValueError, match=r"padding_mode='zeros' and \(left, right\) padding of \(2, 9\)"
+        ):
             special.transposed_convolution(layer.frame.axes, (3, 3, 3), 2)
 
 

@@ -39,7 +39,9 @@ def test_last_axis_keeps_one_sign_and_the_others_both():
 
 
 @pytest.mark.parametrize("one_sided", [False, True])
-@pytest.mark.parametrize(("grid", "period"), [("periodic", 1.0), ("periodic", 6.5), ("closed", 1.25)])
+@pytest.mark.parametrize(
+    ("grid", "period"), [("periodic", 1.0), ("periodic", 6.5), ("closed", 1.25)]
+)
 def test_bases_are_the_exponentials_of_the_design(one_sided, grid, period):
     modes = 8
     f = frequencies(modes, one_sided=one_sided)
@@ -62,7 +64,12 @@ def test_real_functions_survive_analysis_and_synthesis(n):
     """On one axis every sampled function comes back if the band reaches the Nyquist frequency."""
     points = default_points(n, grid="periodic", period=2.0)
     x = random_tensor(n, dtype=torch.float64)
-    for modes, one_sided in [(n // 2 + 2, True), (n + n % 2, False), (n + 4 + n % 2, False), (128, True)]:
+    for modes, one_sided in [
+        (n // 2 + 2, True),
+        (n + n % 2, False),
+        (n + 4 + n % 2, False),
+        (128, True),
+    ]:
         if not one_sided and n % 2 and modes < n + 1:
             continue
         a, s = analysis_and_synthesis(points, modes, one_sided, "periodic", 2.0)
@@ -121,7 +128,9 @@ def test_weights_integrate_constants_and_lines():
 
 
 def test_uniform_periodic_weights_are_equal():
-    weights, gap = quadrature(default_points(7, grid="periodic", period=3.0), grid="periodic", period=3.0)
+    weights, gap = quadrature(
+        default_points(7, grid="periodic", period=3.0), grid="periodic", period=3.0
+    )
     assert relative_error(weights, torch.full((7,), 3 / 7, dtype=torch.float64)) < 1e-14
     assert math.isclose(gap, 3 / 7)
 
@@ -145,7 +154,9 @@ def test_taps_lie_where_a_convolution_has_them():
 def test_analyse_and_synthesise_are_products_along_every_axis(sizes):
     x = random_tensor(2, 3, *sizes, dtype=torch.float64)
     rows = [n + 2 - 3 * (a == 1) for a, n in enumerate(sizes)]
-    matrices = [random_tensor(r, n, dtype=torch.float64, seed=r) for r, n in zip(rows, sizes, strict=True)]
+    matrices = [
+        random_tensor(r, n, dtype=torch.float64, seed=r) for r, n in zip(rows, sizes, strict=True)
+    ]
     expected = x
     for axis, matrix in enumerate(matrices):
         expected = torch.tensordot(expected, matrix, dims=([axis + 2], [1])).movedim(-1, axis + 2)
@@ -186,7 +197,9 @@ def test_points_must_be_one_floating_tensor_per_axis(points):
 
 
 def test_points_must_be_as_many_as_the_axis_has():
-    with pytest.raises(ValueError, match=r"coords\[1\] has 4 points, but axis 1 of the input has 5"):
+    with pytest.raises(
+        ValueError, match=r"coords\[1\] has 4 points, but axis 1 of the input has 5"
+    ):
         check(torch.linspace(0, 0.8, 4))
 
 
@@ -209,9 +222,13 @@ def test_points_must_be_finite(bad):
 
 def test_points_must_fit_into_the_period():
     ends = torch.linspace(0, 1, 5)
-    with pytest.raises(ValueError, match="spans 1, more than the layer's period 1 on a periodic grid"):
+    with pytest.raises(
+        ValueError, match="spans 1, more than the layer's period 1 on a periodic grid"
+    ):
         check(ends)  # the last point is the first one again
     assert len(check(ends, grid="closed")) == 5
     with pytest.raises(ValueError, match=r"give XD a larger period= or rescale"):
         check(2 * ends, grid="closed", period=1.25)
-    assert check(ends + 100, grid="closed", period=1.25).dtype == torch.float64  # anywhere on the line
+    assert (
+        check(ends + 100, grid="closed", period=1.25).dtype == torch.float64
+    )  # anywhere on the line

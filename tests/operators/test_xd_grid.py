@@ -100,13 +100,17 @@ def draw_configuration(ndim, seed):
         stride.append(draw.choice((1, 1, 2, 3)))
         padding.append(draw.choice([p for p in some if span < n + sum(p)]))
     groups = draw.choice((1, 1, 2))
-    options = dict(stride=tuple(stride), dilation=tuple(dilation), groups=groups, bias=draw.random() < 0.5)
+    options = dict(
+        stride=tuple(stride), dilation=tuple(dilation), groups=groups, bias=draw.random() < 0.5
+    )
     mode = draw.choice(("circular", "zeros"))
     return tuple(kernel), tuple(size), tuple(padding), dict(options, padding_mode=mode)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=["f32", "f64"])
-@pytest.mark.parametrize(("ndim", "seed"), [*((2, s) for s in range(40)), *((3, s) for s in range(16))])
+@pytest.mark.parametrize(
+    ("ndim", "seed"), [*((2, s) for s in range(40)), *((3, s) for s in range(16))]
+)
 def test_start_is_the_convolution_in_two_and_three_dimensions(ndim, seed, dtype):
     kernel, size, padding, options = draw_configuration(ndim, seed)
     layer = grid_xd((2, 4), kernel, size, dtype=dtype, padding=padding, **options)
@@ -119,7 +123,9 @@ def test_start_is_the_convolution_in_two_and_three_dimensions(ndim, seed, dtype)
 @pytest.mark.parametrize("padding", ["same", "valid", 0, 1, 2, (2, 1)], ids=str)
 def test_padding_means_what_it_means_in_torch(padding, padding_mode):
     for kernel, dilation in [(3, 1), (4, 1), (5, 2), ((2, 5), (3, 1))]:
-        conv = nn.Conv2d(3, 2, kernel, padding=padding, dilation=dilation, padding_mode=padding_mode)
+        conv = nn.Conv2d(
+            3, 2, kernel, padding=padding, dilation=dilation, padding_mode=padding_mode
+        )
         kind = dict(padding=padding, dilation=dilation, padding_mode=padding_mode, bias=True)
         layer = grid_xd((3, 2), conv.kernel_size, (13, 16), **kind)
         conv = conv.double()
@@ -212,7 +218,9 @@ EVERYTHING = dict(arch_bias=True, gates=True, bias=True)
 
 @pytest.mark.parametrize(("kernel", "size", "options"), SHAPES)
 @pytest.mark.parametrize("long_from", [1, 16])
-def test_staged_path_is_the_dense_path_with_its_gradients(kernel, size, options, long_from, monkeypatch):
+def test_staged_path_is_the_dense_path_with_its_gradients(
+    kernel, size, options, long_from, monkeypatch
+):
     layer = randomise(grid_xd((4, 2), kernel, size, depth=(1, 3, 2), **EVERYTHING, **options), 0.1)
     x = random_tensor(2, 4, *size, dtype=torch.float64)
     dense = value_and_gradients(layer, x)
@@ -369,7 +377,12 @@ def test_second_derivatives_pass_gradgradcheck(size):
     ("kernel", "size", "other", "options"),
     [
         ((3,), (12,), (13,), dict(bias=True)),
-        ((3,), (16,), (8,), dict(depth=3, groups=2, stride=2, **{"gates": True, "arch_bias": True})),
+        (
+            (3,),
+            (16,),
+            (8,),
+            dict(depth=3, groups=2, stride=2, **{"gates": True, "arch_bias": True}),
+        ),
         ((3, 3), (6, 8), (8, 6), dict(padding_mode="zeros")),
         ((1, 2, 3), (3, 4, 5), (4, 4, 4), dict(gates=True)),
     ],
@@ -398,7 +411,9 @@ def test_grid_frame_asks_for_its_size():
 
 
 def test_kernel_larger_than_the_grid_is_refused():
-    with pytest.raises(ValueError, match="spans 5 points, larger than the grid of 4; use a smaller kernel"):
+    with pytest.raises(
+        ValueError, match="spans 5 points, larger than the grid of 4; use a smaller kernel"
+    ):
         XD(1, 1, 5, frame="grid", size=4)
     with pytest.raises(ValueError, match="dilation 3 spans 7 points, larger than the grid of 6"):
         XD(1, 1, (1, 3), frame="grid", size=(8, 6), dilation=3)

@@ -21,9 +21,6 @@ def test_trace_sees_inputs_before_they_are_changed_in_place():
 
 def test_run_gives_random_numbers_back():
     state = torch.get_rng_state()
-    draws = [run(nn.Flatten(), (torch.rand(2, 2),)) for _ in range(1)]
-    assert len(draws) == 1 and not torch.equal(torch.get_rng_state(), state)
-    state = torch.get_rng_state()
     run(Noise(), (torch.zeros(3),))
     assert torch.equal(torch.get_rng_state(), state)
 

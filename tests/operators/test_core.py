@@ -1,0 +1,89 @@
+"""The hand-written gradient is autograd's, whatever happens to the graph."""
+
+import pytest
+import torch
+
+from sciops.operators import scratch
+from sciops.operators.core import core, plain
+
+
+def problem(axes: int, seed: int = 0) -> list[torch.Tensor]:
+    """c, first, partial, M and K blocks of a random operation of a few modes, in float64."""
+    generator = torch.Generator().manual_seed(seed)
+
+    def draw(*shape):
+        return torch.randn(shape, generator=generator, dtype=torch.float64, requires_grad=True)
+
+    r, f, s = (5, 4, 3)[:axes], (2, 3, 2)[:axes], (4, 2, 3)[:axes]
+    rest = torch.Size(f[1:]).numel()
+    into = [draw(2 * f[a], r[a] * (2 if a else 1)) for a in range(axes)]
+    out = [draw(s[a] * (2 if a else 1), 2 * f[a]) for a in range(axes)]
+    return [draw(*r, 2, 3), draw(2 * f[0], 6), draw(6, rest, 3, 2), *into, *out]
+
+
+def split(inputs):
+    c, first, partial, *blocks = inputs
+    return c, first, partial, blocks[: len(blocks) // 2], blocks[len(blocks) // 2 :]
+
+
+@pytest.mark.parametrize("axes", [1, 2, 3])
+def test_core_and_its_gradients_are_plain(axes):
+    inputs = problem(axes)
+    y, expected = core(*split(inputs)), plain(*split(inputs))
+    torch.testing.assert_close(y, expected)
+    g = torch.randn_like(y)
+    for a, b in zip(
+        torch.autograd.grad(y, inputs, g), torch.autograd.grad(expected, inputs, g), strict=True
+    ):
+        torch.testing.assert_close(a, b)
+
+
+def test_second_derivatives():
+    inputs = problem(2)
+    assert torch.autograd.gradgradcheck(lambda *t: core(*split(t)), inputs)
+
+
+def test_two_backward_passes_give_the_same_bits():
+    inputs = problem(2)
+    y = core(*split(inputs))
+    g = torch.randn_like(y)
+    first = torch.autograd.grad(y, inputs, g, retain_graph=True)
+    second = torch.autograd.grad(y, inputs, g)
+    assert all(torch.equal(a, b) for a, b in zip(first, second, strict=True))
+
+
+def test_interleaved_graphs_do_not_share_memory():
+    """Two forward passes before two backward passes, and results kept while memory is reused."""
+    problems = [problem(2, seed) for seed in range(3)]
+    expected = []
+    for inputs in problems:
+        y = plain(*split(inputs))
+        expected.append((y.detach(), torch.autograd.grad(y.square().sum(), inputs)))
+    outputs = [core(*split(inputs)) for inputs in problems]
+    for order in ((2, 0, 1), (1, 0, 2)):
+        for i in order:
+            loss = outputs[i].square().sum()
+            found = torch.autograd.grad(loss, problems[i], retain_graph=True)
+            for a, b in zip(found, expected[i][1], strict=True):
+                torch.testing.assert_close(a, b)
+        again = [core(*split(inputs)) for inputs in problems]
+        for y, kept, (value, _) in zip(outputs, again, expected, strict=True):
+            torch.testing.assert_close(y.detach(), value)
+            torch.testing.assert_close(kept.detach(), value)
+
+
+def test_scratch_memory_is_bounded_reused_and_only_outside_of_graphs(monkeypatch):
+    scratch.clear()
+    like = torch.zeros(1)
+    assert scratch.take((3, 4), like) is None  # gradients are being recorded: torch allocates
+    with torch.no_grad():
+        x = scratch.take((3, 4), like)
+        scratch.give(x)
+        assert scratch.take((2, 6), like).data_ptr() == x.data_ptr()
+        assert scratch.take((2, 6), like).data_ptr() != x.data_ptr()
+        monkeypatch.setattr(scratch, "KEPT_NUMBERS", 20)
+        scratch.give(torch.zeros(15))
+        scratch.give(torch.zeros(6))
+        assert scratch.take((6,), like).data_ptr() != 0
+        assert sum(len(v) for v in scratch._waiting.values()) == 1
+    scratch.clear()
