@@ -143,7 +143,9 @@ def assert_file_round_trip(op: nn.Module, x: Tensor) -> None:
     assert torch.equal(twin(x), op(x))
 
 
-def assert_resolution_contract(op: nn.Module, size: tuple[int, ...], other: tuple[int, ...]) -> None:
+def assert_resolution_contract(
+    op: nn.Module, size: tuple[int, ...], other: tuple[int, ...]
+) -> None:
     x = random_tensor(1, op.in_channels, *other)
     if op.resolution == "any":
         assert torch.isfinite(op(x)).all()

@@ -43,12 +43,14 @@ class Band(AbstractFrame):
         spacing: tuple[float, ...] | None = None,
         learn_spacing: bool = False,
         stride: tuple[int, ...] | None = None,
+        dilation: tuple[int, ...] | None = None,
         depth: tuple[int, int, int] = (1, 1, 1),
     ):
         super().__init__()
         self.modes, self.kernel = modes, kernel
         self.period, self.grid = period, grid
         self.stride = stride or (1,) * len(modes)
+        self.dilation = dilation or (1,) * len(modes)
         orders = [next_power_of_two(m) for m in modes]
         self.k, self.l, self.m = (
             kaleidoscopes([identity_blocks(n, d) for n in orders] if d else [], decreasing=False)
@@ -92,13 +94,14 @@ class Band(AbstractFrame):
         return dense if len(dense) == m else dense[:m, :m]
 
     def _tap_block(self, axis: int, l_maps, real: bool, like: Tensor) -> Tensor:
-        kind = (self.modes[axis], self.one_sided(axis), self.kernel[axis], self.period[axis])
+        taps = (self.kernel[axis], self.dilation[axis])
+        kind = (self.modes[axis], self.one_sided(axis), *taps, self.period[axis])
         if self.log_spacing is None:
             phases = transforms.fixed_tap_phases(
                 *kind, self._spacing[axis], like.dtype.to_complex(), like.device
             )
         else:
-            phases = transforms.tap_phases(*kind, self.log_spacing[axis].exp())
+            phases = transforms.tap_phases(*kind, self.log_spacing[axis].to(like).exp())
         return leftward_block(l_maps[axis] @ phases if l_maps else phases, real_input=real)
 
     def _bases(self, size, coords, like: Tensor):
@@ -179,14 +182,14 @@ def band_frame(
     period = band_period(period, grid)
     if kernel is None:
         return Band(modes, None, period=period, grid=grid, stride=stride, depth=depth)
-    learn = isinstance(spacing, nn.Parameter) or spacing == "learned"
+    learn = isinstance(spacing, nn.Parameter) or (isinstance(spacing, str) and spacing == "learned")
+    reach = tuple(d * (k - 1) + 1 for k, d in zip(kernel, dilation, strict=True))
     if spacing is None or (isinstance(spacing, str) and learn):
-        distances = default_spacing(modes, kernel, period)
+        distances = default_spacing(modes, reach, period)
     else:
         spacing = spacing.detach().tolist() if isinstance(spacing, Tensor) else spacing
         distances = as_tuple(spacing, ndim, "spacing")
-    distances = tuple(h * d for h, d in zip(distances, dilation, strict=True))
-    _check_reach(kernel, distances, period)
+    _check_reach(kernel, dilation, distances, period)
     return Band(
         modes,
         kernel,
@@ -195,17 +198,20 @@ def band_frame(
         spacing=distances,
         learn_spacing=learn,
         stride=stride,
+        dilation=dilation,
         depth=depth,
     )
 
 
-def _check_reach(kernel, distances, period) -> None:
-    for axis, (h, k, p) in enumerate(zip(distances, kernel, period, strict=True)):
-        if not h > 0 or (k - 1) * h > p * (1 + 1e-9):
+def _check_reach(kernel, dilation, distances, period) -> None:
+    per_axis = zip(kernel, dilation, distances, period, strict=True)
+    for axis, (k, d, h, p) in enumerate(per_axis):
+        span = d * (k - 1)
+        if not h > 0 or span * h > p * (1 + 1e-9):
             raise ValueError(
-                f"axis {axis}: {k} taps at spacing {h:g} make a kernel larger than the grid's "
-                f"period {p:g}; use a positive spacing ≤ {p / max(k - 1, 1):g}, fewer taps or "
-                "less dilation"
+                f"axis {axis}: {k} taps of dilation {d} at spacing {h:g} make a kernel larger than "
+                f"the grid's period {p:g}; use a positive spacing ≤ {p / max(span, 1):g}, fewer "
+                "taps or less dilation"
             )
 
 

@@ -234,7 +234,8 @@ class Butterfly(nn.Module):
         super().__init__()
         self.is_complex, self.decreasing = twiddle.is_complex(), decreasing
         self.n = 2 ** len(twiddle)
-        self.values = nn.Parameter(torch.view_as_real(twiddle) if self.is_complex else twiddle)
+        values = torch.view_as_real(twiddle) if self.is_complex else twiddle
+        self.values = nn.Parameter(values.clone())
 
     @property
     def twiddle(self) -> Tensor:

@@ -41,11 +41,16 @@ class Causal(nn.Module):
         order = next_power_of_two(size)
         self.lags = next_power_of_two(dilation * (kernel - 1) + 1)
         depth_k, depth_l, depth_m = depth
+        real = torch.get_default_dtype()
         self.k, self.m = (
-            nn.ModuleList([Kaleidoscope(triangular_blocks(order, d), triangular=True)] if d else [])
+            nn.ModuleList(
+                [Kaleidoscope(triangular_blocks(order, d, dtype=real), triangular=True)]
+                if d
+                else []
+            )
             for d in (depth_k, depth_m)
         )
-        mixing = identity_blocks(self.lags, depth_l, dtype=torch.float32)
+        mixing = identity_blocks(self.lags, depth_l, dtype=real)
         self.l = nn.ModuleList([Kaleidoscope(mixing)] if depth_l else [])
 
     @property

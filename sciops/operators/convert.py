@@ -18,7 +18,6 @@ from torch import Tensor, nn
 from . import special
 from .axes import GridAxis, padding_pairs
 from .band import band_grid, band_period
-from .butterfly import bit_reversal, dft_twiddle
 from .operator import as_tuple
 from .torch_layers import (
     check_average_pool,
@@ -54,7 +53,7 @@ def xd_from_conv(conv: nn.Module, size, *, kernel_size=None, frame: str = "grid"
     if frame == "grid":
         _start_blind(layer, offset, conv.kernel_size, _depth(options))
     weight = effective_weight(conv).detach()
-    _fill(_refined(layer.to(weight.dtype)).to(weight.device), weight, offset)
+    _fill(layer.to(weight.device, weight.dtype), weight, offset)
     _keep_parameters(layer, conv)
     return layer.train(conv.training)
 
@@ -80,13 +79,11 @@ def xd_from_avg_pool(
     layer = XD(channels, channels, kernel, padding_mode="zeros", **shared, **options)
     axes = layer.frame.axes
     _check_windows(pool, axes)
-    # L is a product over the axes: were it zero on more than one, its gradient would be zero too.
-    seen = [torch.full((k,), a > 0) for a, k in enumerate(kernel)]
+    maps = special.average_pooling(axes, _depth(options), (channels, channels))
     divisor = None if ndim == 1 else pool.divisor_override
-    spectrum = _box_spectrum(axes) / (divisor or math.prod(kernel))
-    maps = special.convolution(axes, _depth(options), active=seen)
-    maps = replace(maps, arch_bias=spectrum, gates=torch.eye(channels, dtype=torch.complex128))
-    return _refined(layer.to(dtype=dtype).set_maps(maps)).to(device).train(pool.training)
+    if divisor:
+        maps = replace(maps, arch_bias=maps.arch_bias * (math.prod(kernel) / divisor))
+    return layer.to(device, dtype).set_maps(maps).train(pool.training)
 
 
 # --- where the taps lie ---------------------------------------------------------------------------
@@ -121,20 +118,32 @@ def _grid_place(axes: Sequence[GridAxis], kernel: tuple[int, ...], options: dict
 
 def _band_place(axes: Sequence[GridAxis], kernel: tuple[int, ...], options: dict):
     for a, axis in enumerate(axes):
-        centred = axis.left == axis.dilation * ((axis.kernel - 1) // 2)
+        centred = axis.left == axis.dilation * (axis.kernel - 1) // 2
         if not centred or axis.n_out != -(-axis.size // axis.stride):
             raise ValueError(
                 f"the band frame keeps the grid, but axis {a} has padding "
                 f"({axis.left}, {axis.right}) for {axis.kernel} taps of dilation {axis.dilation}; "
-                "use padding='same', an odd kernel if it is dilated, or frame='grid'"
+                "use padding='same' or frame='grid'"
             )
-    middles = ((k - 1) // 2 - (axis.kernel - 1) // 2 for k, axis in zip(kernel, axes, strict=True))
+    offset = tuple(_band_offset(axis, k) for k, axis in zip(kernel, axes, strict=True))
     options = {"grid": "periodic" if axes[0].circular else "closed", "spacing": None} | options
     learn = isinstance(options["spacing"], str) and options["spacing"] == "learned"
     if learn or options["spacing"] is None:
         spacing = _point_distances(axes, options["grid"], options.get("period"))
         options["spacing"] = nn.Parameter(torch.tensor(spacing)) if learn else spacing
-    return tuple(middles), options
+    return offset, options
+
+
+def _band_offset(axis: GridAxis, kernel: int) -> int:
+    """How many taps come before the conv's own, if the larger kernel is to be centred as well."""
+    d = axis.dilation
+    offset, between = divmod(d * (kernel - 1) // 2 - d * (axis.kernel - 1) // 2, d)
+    if between:
+        raise ValueError(
+            f"{kernel} taps of dilation {d} do not hold the conv's {axis.kernel} in their middle; "
+            "make the kernel sizes both odd or both even"
+        )
+    return offset
 
 
 def _point_distances(axes: Sequence[GridAxis], grid, period) -> tuple[float, ...]:
@@ -165,34 +174,6 @@ def _start_blind(layer: XD, offset, own: tuple[int, ...], depth: tuple[int, int,
     for mask, first, k in zip(active, offset, own, strict=True):
         mask[first : first + k] = True
     layer.set_maps(special.convolution(layer.frame.axes, depth, active=active))
-
-
-@torch.no_grad()
-def _refined(layer: XD) -> XD:
-    """Write the Fourier blocks of a grid-frame layer anew in its own precision; zeros stay."""
-    if layer.weight.dtype != torch.float64 or layer.resolution == "any":
-        return layer
-    kinds = {
-        "k": {"inverse": True},
-        "l": {"decreasing": True, "unitary": False},
-        "m": {"decreasing": True},
-    }
-    for part, kind in kinds.items():
-        block = 0 if part == "k" else -1
-        for k in getattr(layer.frame, part):
-            exact = dft_twiddle(k.n, dtype=torch.complex128, **kind)
-            exact = exact.masked_fill(k.twiddle[block] == 0, 0)
-            k.values[block].copy_(torch.view_as_real(exact))
-    return layer
-
-
-def _box_spectrum(axes: Sequence[GridAxis]) -> Tensor:
-    """F of ones on all taps, in the bit-reversed order of the modes."""
-    product = torch.ones((), dtype=torch.complex128)
-    for axis in axes:
-        placed = torch.zeros(axis.n, dtype=torch.float64).index_fill(0, axis.taps(), 1)
-        product = product[..., None] * torch.fft.fft(placed)[bit_reversal(axis.n)]
-    return product
 
 
 def _fill(layer: XD, weight: Tensor, offset: tuple[int, ...]) -> None:

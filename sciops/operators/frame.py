@@ -181,4 +181,5 @@ def _biased(z: Tensor, arch_bias: Tensor, gates: Tensor) -> Tensor:
 
 def kaleidoscopes(blocks: Sequence[Tensor], *, decreasing: bool) -> nn.ModuleList:
     """One learnable K-matrix per axis."""
-    return nn.ModuleList(Kaleidoscope(b, decreasing=decreasing) for b in blocks)
+    real = torch.get_default_dtype()
+    return nn.ModuleList(Kaleidoscope(b, decreasing=decreasing, dtype=real) for b in blocks)

@@ -34,6 +34,8 @@ class Kaleidoscope(nn.Module):
     """Learnable K-matrix: `layer(x)` is `K x` along the last axis, `layer.as_matrix()` is `K`.
 
     decreasing: whether the first-applied block has decreasing strides; the order then alternates.
+    dtype:      of the parameters, if not that of `twiddle`; the start is kept as given, so that
+                `.double()` of an untrained K-matrix loses nothing
 
     >>> dft = Kaleidoscope(dft_blocks(8, dtype=torch.complex128))
     >>> x = torch.arange(8.0, dtype=torch.float64)
@@ -41,7 +43,14 @@ class Kaleidoscope(nn.Module):
     True
     """
 
-    def __init__(self, twiddle: Tensor, *, decreasing: bool = False, triangular: bool = False):
+    def __init__(
+        self,
+        twiddle: Tensor,
+        *,
+        decreasing: bool = False,
+        triangular: bool = False,
+        dtype: torch.dtype | None = None,
+    ):
         super().__init__()
         if twiddle.ndim != 5 or twiddle.shape[2:] != (2 ** twiddle.shape[1] // 2, 2, 2):
             raise ValueError(
@@ -51,11 +60,31 @@ class Kaleidoscope(nn.Module):
         self.depth, self.n = len(twiddle), 2 ** twiddle.shape[1]
         self.is_complex = twiddle.is_complex()
         self.decreasing, self.triangular = decreasing, triangular
-        self.values = nn.Parameter(torch.view_as_real(twiddle) if self.is_complex else twiddle)
+        self._start = torch.view_as_real(twiddle) if self.is_complex else twiddle
+        self.values = nn.Parameter(self._start.to(dtype, copy=True))
 
     @property
     def twiddle(self) -> Tensor:  # (depth, m, n/2, 2, 2)
         return _blocks(self, self.values)
+
+    def restart(self, twiddle: Tensor) -> None:
+        """Begin anew with these blocks."""
+        start = torch.view_as_real(twiddle) if self.is_complex else twiddle
+        if start.shape != self.values.shape:
+            raise ValueError(
+                f"blocks of another size or depth: expected {tuple(self.values.shape)}, "
+                f"got {tuple(start.shape)}"
+            )
+        self._start = start
+        with torch.no_grad():
+            self.values.copy_(start)
+
+    def _apply(self, fn, recurse=True):
+        super()._apply(fn, recurse)
+        start = self._start.to(self.values.device)
+        if self.values.dtype == start.dtype and torch.equal(self.values.float(), start.float()):
+            self.values.data.copy_(start)  # untrained: what a narrower dtype had rounded off
+        return self
 
     def order(self, block: int) -> bool:
         """Whether block `block` has decreasing strides."""
@@ -104,6 +133,7 @@ def dense_matrices(maps: Sequence[Kaleidoscope]) -> list[Tensor]:
 
 
 def _blocks(kind: Kaleidoscope, values: Tensor) -> Tensor:
+    values = values.float() if values.dtype.itemsize < 4 else values  # no complex half precision
     twiddle = torch.view_as_complex(values) if kind.is_complex else values
     return twiddle.tril() if kind.triangular else twiddle  # tril of each 2 × 2 block
 

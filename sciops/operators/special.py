@@ -19,7 +19,7 @@ A Fourier layer is the band frame's XD with weights on the modes and K = L = M =
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -29,6 +29,7 @@ from .butterfly import bit_reversal, dft_twiddle, scale_input
 from .kaleidoscope import identity_blocks, permutation_blocks
 
 Depth = tuple[int, int, int]
+EXACT = torch.complex128
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ def dilated_convolution(axes: Sequence[GridAxis], depth: Depth, dilation: int) -
             )
         targets = (left - dilation * torch.arange(axis.kernel)) % axis.n
         moved.append(_permutation(axis.n, targets, axis.taps()))
-    return _replace(convolution(axes, depth), l=_permuted(axes, depth[1], moved, unitary=False))
+    return replace(convolution(axes, depth), l=_permuted(axes, depth[1], moved, unitary=False))
 
 
 def transposed_convolution(axes: Sequence[GridAxis], depth: Depth, stride: int) -> Maps:
@@ -95,7 +96,7 @@ def transposed_convolution(axes: Sequence[GridAxis], depth: Depth, stride: int) 
         spreads.append(_permutation(axis.n, stride * points, points))
     flipped = _permuted(axes, depth[1], flips, unitary=False)
     spread = _permuted(axes, depth[2], spreads, unitary=True)
-    return _replace(convolution(axes, depth), l=flipped, m=spread)
+    return replace(convolution(axes, depth), l=flipped, m=spread)
 
 
 def permuted_convolution(
@@ -110,13 +111,13 @@ def permuted_convolution(
                 "use a power-of-two size or padding_mode='zeros'"
             )
         moved.append(_permutation(axis.n, torch.arange(axis.size), torch.as_tensor(v)))
-    return _replace(convolution(axes, depth), m=_permuted(axes, depth[2], moved, unitary=True))
+    return replace(convolution(axes, depth), m=_permuted(axes, depth[2], moved, unitary=True))
 
 
 def average_pooling(axes: Sequence[GridAxis], depth: Depth, channels: tuple[int, int]) -> Maps:
     """The mean over the kernel's window, channel by channel; padding counts as zeros."""
-    box = [torch.full((axis.kernel,), 1 / axis.kernel) for axis in axes]
-    return _replace(
+    box = [torch.full((axis.kernel,), 1 / axis.kernel, dtype=torch.float64) for axis in axes]
+    return replace(
         zero(axes, depth), arch_bias=_spectrum(axes, box), gates=_channel_identity(channels)
     )
 
@@ -124,15 +125,19 @@ def average_pooling(axes: Sequence[GridAxis], depth: Depth, channels: tuple[int,
 def identity(axes: Sequence[GridAxis], depth: Depth, channels: tuple[int, int]) -> Maps:
     """x itself, whatever the weights."""
     same = zero(axes, depth)
-    k, m = (tuple(identity_blocks(axis.n, d) for axis in axes) for d in (depth[0], depth[2]))
-    ones = torch.ones([axis.n for axis in axes], dtype=torch.complex64)
-    return _replace(same, k=k, m=m, arch_bias=ones, gates=_channel_identity(channels))
+    k, m = (
+        tuple(identity_blocks(axis.n, d, dtype=EXACT) for axis in axes)
+        for d in (depth[0], depth[2])
+    )
+    ones = torch.ones([axis.n for axis in axes], dtype=EXACT)
+    return replace(same, k=k, m=m, arch_bias=ones, gates=_channel_identity(channels))
 
 
 def zero(axes: Sequence[GridAxis], depth: Depth) -> Maps:
     """Nothing, whatever the weights; L can learn to see them."""
-    none = [torch.zeros(axis.kernel, dtype=torch.bool) for axis in axes]
-    return convolution(axes, depth, active=none)
+    # L is a product over the axes: were it zero on more than one, so would be its gradient.
+    seen = [torch.full((axis.kernel,), a > 0) for a, axis in enumerate(axes)]
+    return convolution(axes, depth, active=seen)
 
 
 def fourier_layer(modes: tuple[int, ...], depth: Depth) -> Maps:
@@ -149,47 +154,32 @@ def install(layer, maps: Maps):
             raise ValueError(
                 f"this operation needs {name}: build the layer with XD(…, {name}=True)"
             )
-    pairs = [
-        (k.values, torch.view_as_real(blocks))
-        for part in ("k", "l", "m")
-        for k, blocks in zip(getattr(layer.frame, part), getattr(maps, part), strict=True)
-    ]
+    for part in ("k", "l", "m"):
+        for k, blocks in zip(getattr(layer.frame, part), getattr(maps, part), strict=True):
+            k.restart(blocks)
     for name, rest in (("arch_bias", 0), ("gates", 1)):
         target, value = getattr(layer, name), getattr(maps, name)
         if target is not None:
-            value = (
-                torch.full(target.shape[:-1], rest, dtype=torch.cfloat) if value is None else value
-            )
-            pairs.append((target, torch.view_as_real(value)))
-    wrong = [(tuple(a.shape), tuple(b.shape)) for a, b in pairs if a.shape != b.shape]
-    if wrong:
-        raise ValueError(
-            f"maps of another size or depth: the layer has {wrong[0][0]}, they have {wrong[0][1]}"
-        )
-    with torch.no_grad():
-        for parameter, value in pairs:
-            parameter.copy_(value)
+            value = torch.full(target.shape[:-1], rest, dtype=EXACT) if value is None else value
+            with torch.no_grad():
+                target.copy_(torch.view_as_real(value))
     return layer
 
 
-def _replace(maps: Maps, **parts) -> Maps:
-    return Maps(**{**maps.__dict__, **parts})
-
-
 def _fourier_first(n: int, depth: int) -> Tensor:
-    inverse = dft_twiddle(n, inverse=True)[None]
-    return torch.cat([inverse, identity_blocks(n, depth - 1)])
+    inverse = dft_twiddle(n, inverse=True, dtype=EXACT)[None]
+    return torch.cat([inverse, identity_blocks(n, depth - 1, dtype=EXACT)])
 
 
 def _fourier_last(
     n: int, depth: int, *, unitary: bool, permutation: Tensor | None = None
 ) -> Tensor:
-    fourier = dft_twiddle(n, unitary=unitary, decreasing=True)[None]
-    moves = [] if permutation is None else [permutation_blocks(permutation)]
+    fourier = dft_twiddle(n, unitary=unitary, decreasing=True, dtype=EXACT)[None]
+    moves = [] if permutation is None else [permutation_blocks(permutation, dtype=EXACT)]
     rest = depth - 1 - 2 * len(moves)
     if rest < 0:
         raise ValueError(f"a permutation and a Fourier transform need depth ≥ 3, got depth {depth}")
-    return torch.cat([identity_blocks(n, rest), *moves, fourier])
+    return torch.cat([identity_blocks(n, rest, dtype=EXACT), *moves, fourier])
 
 
 def _permuted(axes, depth: int, permutations, *, unitary: bool) -> tuple[Tensor, ...]:
@@ -220,9 +210,9 @@ def _only(blocks: Tensor, axis: GridAxis, active: Tensor) -> Tensor:
 
 def _spectrum(axes, filters) -> Tensor:
     """F of a separable filter placed on the taps, in the (bit-reversed) order of the modes."""
-    product = torch.ones((), dtype=torch.complex64)
+    product = torch.ones((), dtype=EXACT)
     for axis, taps in zip(axes, filters, strict=True):
-        placed = torch.zeros(axis.n).index_add(0, axis.taps(), taps)
+        placed = torch.zeros(axis.n, dtype=torch.float64).index_add(0, axis.taps(), taps)
         spectrum = torch.fft.fft(placed)[bit_reversal(axis.n)]
         product = product[..., None] * spectrum
     return product
@@ -230,4 +220,4 @@ def _spectrum(axes, filters) -> Tensor:
 
 def _channel_identity(channels: tuple[int, int]) -> Tensor:
     out_channels, in_channels = channels
-    return torch.eye(out_channels, in_channels, dtype=torch.complex64)
+    return torch.eye(out_channels, in_channels, dtype=EXACT)

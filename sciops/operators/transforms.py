@@ -48,21 +48,30 @@ def modes_from_basis(modes: int, *, one_sided: bool) -> Tensor:
     return t
 
 
-def tap_phases(modes: int, one_sided: bool, kernel: int, period: float, spacing: Tensor) -> Tensor:
-    """exp(−2πi f τⱼ / P), (modes, kernel): tap j lies `left − j` spacings away, as in torch."""
+def tap_phases(
+    modes: int, one_sided: bool, kernel: int, dilation: int, period: float, spacing: Tensor
+) -> Tensor:
+    """exp(−2πi f τⱼ / P), (modes, kernel): tap j is ⌊d(k−1)/2⌋ − d·j spacings away."""
     f = frequencies(modes, one_sided=one_sided)
-    steps = (kernel - 1) // 2 - torch.arange(kernel)
+    steps = dilation * (kernel - 1) // 2 - dilation * torch.arange(kernel)
     angle = torch.outer(f, steps).to(spacing) * (-2 * math.pi / period) * spacing
     return torch.complex(angle.cos(), angle.sin())
 
 
 @constant
 def fixed_tap_phases(
-    modes: int, one_sided: bool, kernel: int, period: float, spacing: float, dtype, device
-):
+    modes: int,
+    one_sided: bool,
+    kernel: int,
+    dilation: int,
+    period: float,
+    spacing: float,
+    dtype: torch.dtype,
+    device: torch.device,
+) -> Tensor:
     """`tap_phases` of a spacing that is not learned."""
     spacing = torch.tensor(spacing, dtype=torch.float64)
-    return tap_phases(modes, one_sided, kernel, period, spacing).to(device, dtype)
+    return tap_phases(modes, one_sided, kernel, dilation, period, spacing).to(device, dtype)
 
 
 def default_points(n: int, *, grid: str, period: float) -> Tensor:

@@ -148,7 +148,7 @@ class XD(AbstractOperator):
         """
         self._check_input(x, coords)
         with torch.autocast(x.device.type, enabled=False):
-            y = self.frame.apply(x.to(self.weight.dtype), self._prepared(), coords)
+            y = self.frame.apply(x.to(self._compute_dtype()), self._prepared(), coords)
             if self.bias is not None:
                 y = y + self.bias.view(-1, *[1] * len(self.kernel_size))
         return y.to(x.dtype)
@@ -158,7 +158,10 @@ class XD(AbstractOperator):
         return super().train(mode)
 
     def _prepared(self):
-        """The folded matrices; in eval mode without gradients, kept until a parameter changes."""
+        """The folded matrices; in eval mode without gradients, kept until a parameter changes.
+
+        A change that torch does not count, through `.data`, is seen after `train()` or `eval()`.
+        """
         if self.training or torch.is_grad_enabled() or torch.compiler.is_compiling():
             return self._prepare()
         state = list(self.parameters())
@@ -170,10 +173,16 @@ class XD(AbstractOperator):
         return self._cache[1]
 
     def _prepare(self):
-        return self.frame.prepare(self.weight, self.arch_bias, self.gates, self.groups)
+        dtype = self._compute_dtype()
+        parts = (self.weight, self.arch_bias, self.gates)
+        return self.frame.prepare(*[p if p is None else p.to(dtype) for p in parts], self.groups)
+
+    def _compute_dtype(self) -> torch.dtype:
+        """That of the parameters, but not below single precision."""
+        return torch.promote_types(next(self.parameters()).dtype, torch.float32)
 
     def _check_input(self, x: Tensor, coords) -> None:
-        check_input(x, self.in_channels, len(self.kernel_size), self.weight.dtype)
+        check_input(x, self.in_channels, len(self.kernel_size), self._compute_dtype())
         self.frame.check_size(tuple(x.shape[2:]))
         if coords is not None and not isinstance(self.frame, Band):
             raise ValueError("coords= have a meaning in frame='band' only; leave them out")

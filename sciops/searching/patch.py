@@ -7,7 +7,6 @@ which every reference to a chosen layer, wherever the model keeps it, leads to t
 version; parameters that layers share stay shared.
 """
 
-import logging
 from collections.abc import Callable, Sequence, Set
 from dataclasses import replace
 from fnmatch import fnmatchcase
@@ -22,8 +21,6 @@ from sciops.operators.torch_layers import AVERAGE_POOLS, CONVOLUTIONS
 
 from .relaxation import ATTRIBUTE, Relaxation, Row
 from .tracing import Seen, copy_model, distance, run, trace
-
-logger = logging.getLogger("sciops")
 
 TRANSPOSED = (nn.ConvTranspose1d, nn.ConvTranspose2d, nn.ConvTranspose3d)
 MAX_POOLS = (nn.MaxPool1d, nn.MaxPool2d, nn.MaxPool3d)
@@ -48,12 +45,13 @@ def relax(
     frame: str = "grid",
     depth: int | tuple[int, int, int] = 1,
     kernel_size: int | tuple[int, ...] | None = None,
+    verbose: bool = True,
     **options,
 ) -> nn.Module:
     """Turn any CNN into a search space: a new model, same function, its convolutions learnable.
 
     The given model is left as it is.  Layers that cannot be changed are kept; which, and why, is
-    in `relaxation_report(relaxed)` and goes to the log "sciops".
+    printed, and kept as a table in `sciops.relaxation_report(relaxed)`.
 
     Args:
         sample_input: a typical input, or the tuple of arguments of the model.
@@ -62,6 +60,7 @@ def relax(
         frame: "grid", for the grids of the sample only, or "band", for all of them (see XD).
         depth: of the K-matrices.
         kernel_size: smaller kernels grow to this; the new taps are not seen at the start.
+        verbose: print what was changed and how far it moved.
         options: of the operation, such as `arch_bias=True, gates=True`.
 
     Returns:
@@ -70,7 +69,7 @@ def relax(
     Example:
         >>> import torch
         >>> lenet = nn.Sequential(nn.Conv2d(1, 6, 5), nn.ReLU(), nn.Conv2d(6, 16, 5))
-        >>> relaxed = relax(lenet, torch.randn(1, 1, 28, 28), kernel_size=7)
+        >>> relaxed = relax(lenet, torch.randn(1, 1, 28, 28), kernel_size=7, verbose=False)
         >>> type(relaxed[0]).__name__, type(lenet[0]).__name__
         ('XD', 'Conv2d')
     """
@@ -90,8 +89,8 @@ def relax(
     relaxed = copy_model(model, replaced)
     moved = distance(run(copy_model(relaxed), inputs), output)
     report = Relaxation(op, rows, moved)
-    for line in str(report).splitlines():
-        logger.info(line)
+    if verbose:
+        print(report)
     setattr(relaxed, ATTRIBUTE, report)
     return relaxed
 
@@ -102,6 +101,8 @@ def to_xd(layer: nn.Module, x: Tensor, *, frame: str, kernel_size, **options) ->
     if isinstance(layer, AVERAGE_POOLS):
         like = {"dtype": x.dtype, "device": x.device}
         return xd_from_avg_pool(layer, size, x.shape[1], frame=frame, **like, **options)
+    if x.ndim != len(layer.kernel_size) + 2:
+        raise ValueError(f"called without a batch axis, on {tuple(x.shape)}; add one with x[None]")
     if kernel_size is not None:
         wanted = as_tuple(kernel_size, len(layer.kernel_size), "kernel_size")
         kernel_size = tuple(map(max, wanted, layer.kernel_size))

@@ -331,7 +331,11 @@ def hooked(conv: nn.Module) -> nn.Module:
         (nn.Conv1d(2, 2, 9, padding=4), {}, "larger than the grid of 8"),
         (nn.Conv1d(2, 2, 3), {"frame": "causal"}, "'grid' or 'band', got 'causal'"),
         (nn.Conv1d(2, 2, 3), {"frame": "band"}, r"axis 0 has padding \(0, 0\).*padding='same'"),
-        (nn.Conv1d(2, 2, 2, dilation=2, padding="same"), {"frame": "band"}, "an odd kernel"),
+        (
+            nn.Conv1d(2, 2, 2, dilation=2, padding="same"),
+            {"frame": "band", "kernel_size": 3},
+            "both odd or both even",
+        ),
         (nn.Conv1d(2, 2, 3).bfloat16(), {}, r"bfloat16; use conv.float\(\)"),
         (nn.LazyConv1d(2, 3), {}, "no weights yet; run the model once"),
         (parametrizations.spectral_norm(nn.Conv1d(2, 2, 3)), {}, "_SpectralNorm"),
