@@ -1,7 +1,7 @@
 """Shared batteries: what every member of a contract must satisfy, whatever else it does.
 
-`assert_linear_map` is for learnable square matrices (`op(x)` along the last axis, `op.as_matrix()`),
-`assert_operator` for layers on `(batch, channel, *space)`; the rest are the tools both are made of.
+`assert_linear_map` is for learnable square matrices (`op(x)` along the last axis and
+`op.as_matrix()`), `assert_operator` for layers on `(batch, channel, *space)`; the rest are tools.
 """
 
 import copy
@@ -12,7 +12,6 @@ import torch
 from safetensors.torch import load, save
 from torch import Tensor, nn
 
-from sciops.operators.butterfly import dft_twiddle
 from sciops.operators.operator import Fixed, arch_parameters, weight_parameters
 
 DTYPES = (torch.float32, torch.float64)
@@ -44,27 +43,6 @@ def random_tensor(*shape: int, dtype: torch.dtype = torch.float32, seed: int = 0
     generator = torch.Generator().manual_seed(seed)
     wide = torch.complex128 if dtype.is_complex else torch.float64
     return torch.randn(shape, dtype=wide, generator=generator).to(dtype)
-
-
-def in_double(layer: nn.Module) -> nn.Module:
-    """A float64 layer whose Fourier blocks are sharp: those of a float32 start are rounded."""
-    layer = layer.double()
-    for maps in (layer.frame.k, layer.frame.l, layer.frame.m):
-        for k in maps:
-            _sharpen(k)
-    return layer
-
-
-def _sharpen(k: nn.Module) -> None:
-    for block, values in enumerate(k.values.detach()):
-        for inverse in (False, True):
-            for unitary in (False, True):
-                kind = dict(inverse=inverse, unitary=unitary, decreasing=k.order(block))
-                sharp = torch.view_as_real(dft_twiddle(k.n, dtype=torch.complex128, **kind))
-                close = (values - sharp).abs() < 1e-6
-                masked = (values == 0).all(-1, keepdim=True)  # L may be blind to some taps
-                if (close | masked).all():
-                    values.copy_(torch.where(close, sharp, values))
 
 
 def assert_gradients_reach(module: nn.Module, loss: Tensor) -> None:
@@ -104,7 +82,7 @@ def assert_linear_map(op: nn.Module, n: int) -> None:
 
 
 def assert_operator(op: nn.Module, size: tuple[int, ...], other: tuple[int, ...]) -> None:
-    """`op` keeps the operator contract on grids of `size`, and at `other` what it says of itself."""
+    """`op` keeps the operator contract on grids of `size`, and its word on `other` ones."""
     matrix = op.as_matrix(size).detach()
     errors = {}
     for dtype in DTYPES:

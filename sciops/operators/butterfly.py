@@ -21,7 +21,7 @@ from functools import cache, lru_cache, wraps
 import torch
 from torch import Tensor, nn
 
-PASS_COST = 48  # one pass over the data costs about as much as this many multiply-adds an entry
+PASS_COST = 256  # one pass over the data costs about as much as this many multiply-adds an entry
 PATH_BITS = 5  # up to this many factors are multiplied out by gathering all paths at once
 
 
@@ -49,7 +49,11 @@ def next_power_of_two(n: int) -> int:
 
 def constant(make):
     """Cache a function that makes fixed tensors; while a graph is traced it makes them anew."""
-    cached = lru_cache(maxsize=512)(make)
+
+    @lru_cache(maxsize=512)
+    def cached(*args):
+        with torch.inference_mode(False):  # tensors made in inference mode cannot be trained with
+            return make(*args)
 
     @wraps(make)
     def call(*args):

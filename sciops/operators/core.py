@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from .modes import leftward, mix, rightward
+from .modes import leftward, mix, rightward, rows_of
 from .scratch import give, take
 
 
@@ -30,7 +30,7 @@ def plain(c: Tensor, first: Tensor, partial: Tensor, into: Sequence[Tensor], out
     """
     d = (first @ partial.flatten(1)).view(2, -1, 1, *partial.shape[-2:])
     mixed = mix(rightward(c, into), d)
-    return leftward(mixed, out).view(*_rows(out), *mixed.shape[-2:])
+    return leftward(mixed, out).view(*rows_of(out), *mixed.shape[-2:])
 
 
 def core(c: Tensor, first: Tensor, partial: Tensor, into: Sequence[Tensor], out: Sequence[Tensor]):
@@ -38,10 +38,6 @@ def core(c: Tensor, first: Tensor, partial: Tensor, into: Sequence[Tensor], out:
     if torch.compiler.is_compiling():
         return plain(c, first, partial, into, out)
     return _Core.apply(c, first, partial, *into, *out)
-
-
-def _rows(out: Sequence[Tensor]) -> list[int]:
-    return [block.shape[0] // (2 if axis else 1) for axis, block in enumerate(out)]
 
 
 class _Core(torch.autograd.Function):
@@ -53,12 +49,14 @@ class _Core(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, gradient):
+        saved = ctx.saved_tensors
         if torch.is_grad_enabled():  # the gradient is itself to be differentiated
-            return _differentiate_plain(ctx.saved_tensors, gradient, ctx.needs_input_grad)
+            return _differentiate_plain(saved, gradient, ctx.needs_input_grad)
+        c, first, partial, *blocks = saved
         if ctx.kept is None:  # not the first backward pass
-            _, ctx.kept = _forward(*ctx.saved_tensors[:3], ctx.saved_tensors[3:])
+            _, ctx.kept = _forward(c, first, partial, blocks)
         kept, ctx.kept = ctx.kept, None  # its memory will be used again
-        return _backward(*ctx.saved_tensors[:3], ctx.saved_tensors[3:], kept, gradient)
+        return _backward(c, first, partial, blocks, kept, gradient)
 
 
 def _forward(c: Tensor, first: Tensor, partial: Tensor, blocks: Sequence[Tensor]):
@@ -85,7 +83,7 @@ def _forward(c: Tensor, first: Tensor, partial: Tensor, blocks: Sequence[Tensor]
         x = x.view(done, out[axis].shape[1], -1)
         inputs.append(x)
         x = _left(out[axis], x)
-    return x.view(*_rows(out), batch, -1), (inputs, z, d)
+    return x.view(*rows_of(out), batch, -1), (inputs, z, d)
 
 
 def _backward(c, first, partial, blocks, kept, g):

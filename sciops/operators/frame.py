@@ -15,7 +15,7 @@ from torch.utils.checkpoint import checkpoint
 
 from .core import core
 from .kaleidoscope import Kaleidoscope
-from .modes import Block, leftward, mix, rightward
+from .modes import Block, leftward, mix, rightward, rows_of
 
 LARGE = 2**26  # a D of more numbers than this (256 MB in float32) is neither made whole nor kept
 
@@ -152,8 +152,7 @@ def _step_by_step(c: Tensor, prepared: Prepared) -> Tensor:
     mixed = mix(z, d) if isinstance(d, Tensor) else d.mix(z)
     if prepared.arch_bias is not None:
         mixed = mixed + _biased(z, prepared.arch_bias, prepared.gates)
-    rows = [block.shape[0] // (2 if axis else 1) for axis, block in enumerate(prepared.out)]
-    return leftward(mixed, prepared.out).view(*rows, *mixed.shape[-2:])
+    return leftward(mixed, prepared.out).view(*rows_of(prepared.out), *mixed.shape[-2:])
 
 
 def complex_product(d: Tensor, c: Tensor) -> Tensor:

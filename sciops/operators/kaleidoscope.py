@@ -18,6 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from .butterfly import (
+    PASS_COST,
     best_split,
     bit_reversal,
     butterfly_matrix,
@@ -80,10 +81,12 @@ class Kaleidoscope(nn.Module):
             self.values.copy_(start)
 
     def _apply(self, fn, recurse=True):
+        before = self.values.dtype
         super()._apply(fn, recurse)
-        start = self._start.to(self.values.device)
-        if self.values.dtype == start.dtype and torch.equal(self.values.float(), start.float()):
-            self.values.data.copy_(start)  # untrained: what a narrower dtype had rounded off
+        if self.values.dtype.itemsize > before.itemsize:
+            start = self._start.to(self.values.device)
+            if torch.equal(self.values.to(before), start.to(before)):  # untrained
+                self.values.data.copy_(start)
         return self
 
     def order(self, block: int) -> bool:
@@ -93,6 +96,8 @@ class Kaleidoscope(nn.Module):
     def forward(self, x: Tensor, *, split: tuple[int, ...] | None = None) -> Tensor:
         """(..., n) -> (..., n); `split` as in `butterfly_multiply`, None = the cheapest."""
         twiddle = self.twiddle
+        if x.shape[-1] != self.n:
+            raise ValueError(f"K-matrix of order {self.n} got x of shape {tuple(x.shape)}")
         x = x.to(twiddle.dtype) if self.is_complex else x
         if split is None and dense_is_cheaper(self.n, self.depth, x.numel() // self.n):
             return x @ self.as_matrix().mT
@@ -111,7 +116,7 @@ def dense_is_cheaper(n: int, depth: int, columns: int) -> bool:
     """Whether K is applied to `columns` vectors faster as one dense matrix than stage by stage."""
     staged = depth * stage_cost(n, columns, best_split(n, columns))
     multiplied_out = depth * 2 * n * n + (depth - 1) * n**3
-    return multiplied_out + n * columns * n <= staged
+    return multiplied_out + n * columns * (n + PASS_COST) <= staged
 
 
 def dense_matrices(maps: Sequence[Kaleidoscope]) -> list[Tensor]:

@@ -85,6 +85,12 @@ def leftward(z: Tensor, blocks: Sequence[Block], *, stop: int = 0) -> Tensor:
     return z.reshape(*sizes[:stop], -1)
 
 
+def rows_of(blocks: Sequence[Block]) -> list[int]:
+    """The sizes r of the result of `leftward` with a real output."""
+    planes = [2 if axis and isinstance(block, Tensor) else 1 for axis, block in enumerate(blocks)]
+    return [block.shape[0] // p for block, p in zip(blocks, planes, strict=True)]
+
+
 def _left(block: Tensor, x: Tensor) -> Tensor:
     """block · x for (rows, columns) and (before, columns, after); never a copy of x."""
     if len(x) == 1:

@@ -38,6 +38,5 @@ def clear() -> None:
 
 
 def _reusing(x: Tensor) -> bool:
-    return (
-        x.device.type == "cpu" and not torch.is_grad_enabled() and not torch.compiler.is_compiling()
-    )
+    recording = torch.is_grad_enabled() or torch.compiler.is_compiling()
+    return x.device.type == "cpu" and not recording and not torch.is_inference_mode_enabled()

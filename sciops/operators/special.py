@@ -154,9 +154,19 @@ def install(layer, maps: Maps):
             raise ValueError(
                 f"this operation needs {name}: build the layer with XD(…, {name}=True)"
             )
-    for part in ("k", "l", "m"):
-        for k, blocks in zip(getattr(layer.frame, part), getattr(maps, part), strict=True):
-            k.restart(blocks)
+    parts = [
+        pair
+        for part in ("k", "l", "m")
+        for pair in zip(getattr(layer.frame, part), getattr(maps, part), strict=True)
+    ]
+    for k, blocks in parts:
+        if k.values.shape[:-1] != blocks.shape:
+            raise ValueError(
+                f"maps of another size or depth: the layer has {tuple(k.values.shape[:-1])}, "
+                f"they have {tuple(blocks.shape)}"
+            )
+    for k, blocks in parts:
+        k.restart(blocks)
     for name, rest in (("arch_bias", 0), ("gates", 1)):
         target, value = getattr(layer, name), getattr(maps, name)
         if target is not None:

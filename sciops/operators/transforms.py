@@ -38,10 +38,14 @@ def frequencies(modes: int, *, one_sided: bool) -> Tensor:
     return torch.arange(modes) if one_sided else torch.arange(-modes // 2, modes - modes // 2)
 
 
+def highest(modes: int, *, one_sided: bool) -> int:
+    """The highest |f| an axis keeps."""
+    return modes - 1 if one_sided else modes // 2
+
+
 def modes_from_basis(modes: int, *, one_sided: bool) -> Tensor:
     """T (m, 2h+2): mode f = cosine coefficient of |f| − i·sign(f)·sine coefficient of |f|."""
-    f = frequencies(modes, one_sided=one_sided)
-    h = int(f.abs().max())
+    f, h = frequencies(modes, one_sided=one_sided), highest(modes, one_sided=one_sided)
     t = torch.zeros(modes, 2 * (h + 1), dtype=torch.complex128)
     t[torch.arange(modes), f.abs()] = 1
     t[torch.arange(modes), f.abs() + h + 1] = -1j * f.sign().double()
@@ -84,12 +88,17 @@ def default_points(n: int, *, grid: str, period: float) -> Tensor:
     """
     if grid == "periodic":
         return torch.arange(n, dtype=torch.float64) * (period / n)
+    if period < 1:
+        raise ValueError(
+            f"the points of a closed grid span [0, 1], more than the period {period:g}; "
+            "give XD a period ≥ 1, or the points as coords="
+        )
     if n < 2:
         raise ValueError(f"a closed grid has both end points and needs n ≥ 2, got n={n}")
     return torch.linspace(0, 1, n, dtype=torch.float64)
 
 
-def quadrature(points: Tensor, *, grid: str, period: float) -> tuple[Tensor, float]:
+def quadrature(points: Tensor, *, grid: str, period: float) -> tuple[Tensor, Tensor]:
     """Trapezoid weights (n,), over the period or between the end points, and the widest gap."""
     gaps = points.diff()
     if grid == "periodic":
@@ -99,13 +108,12 @@ def quadrature(points: Tensor, *, grid: str, period: float) -> tuple[Tensor, flo
         weights = torch.zeros_like(points)
         weights[:-1] += gaps / 2
         weights[1:] += gaps / 2
-    return weights, float(gaps.max())
+    return weights, gaps.max()
 
 
 def basis(points: Tensor, modes: int, *, one_sided: bool, grid: str, period: float):
     """The real analysis R (2h+2, n) and synthesis B (n, 2h+2) on the given points."""
-    f = frequencies(modes, one_sided=one_sided)
-    h = int(f.abs().max())
+    h = highest(modes, one_sided=one_sided)
     f_abs = torch.arange(h + 1, dtype=torch.float64)
     weights, gap = quadrature(points, grid=grid, period=period)
     relative = f_abs * (2 * gap / period)  # 1 at the Nyquist frequency
@@ -114,7 +122,7 @@ def basis(points: Tensor, modes: int, *, one_sided: bool, grid: str, period: flo
     if one_sided:
         once = torch.where((f_abs > 0) & ~at_nyquist, 2.0, 1.0).double()
     else:  # both signs are in the band, except of the last frequency of an even band
-        both = (f_abs > 0) & (f_abs <= f.max())
+        both = (f_abs > 0) & (f_abs <= (modes - 1) // 2)
         once = torch.where(at_nyquist & both, 0.5, 1.0).double()
     angle = torch.outer(points, f_abs) * (2 * math.pi / period)
     trig = torch.cat([angle.cos() * kept, angle.sin() * kept], 1)
@@ -141,6 +149,8 @@ def check_points(points, n: int, axis: int, *, grid: str, period: float) -> Tens
     if len(points) != n:
         raise ValueError(f"{name} has {len(points)} points, but axis {axis} of the input has {n}")
     points = points.detach().double().cpu()
+    if torch.compiler.is_compiling():  # values are not known yet
+        return points
     if not bool(torch.isfinite(points).all()) or bool((points.diff() <= 0).any()):
         raise ValueError(f"{name} must be finite and strictly increasing; sort the axis first")
     extent = float(points[-1] - points[0])
@@ -175,9 +185,8 @@ class _Analyse(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, gradient):
-        return _outward(gradient, [b.mT for b in ctx.saved_tensors]), *[None] * len(
-            ctx.saved_tensors
-        )
+        bases = [b.mT for b in ctx.saved_tensors]
+        return _outward(gradient, bases), *[None] * len(bases)
 
 
 class _Synthesise(torch.autograd.Function):
@@ -188,9 +197,8 @@ class _Synthesise(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, gradient):
-        return _inward(gradient, [b.mT for b in ctx.saved_tensors]), *[None] * len(
-            ctx.saved_tensors
-        )
+        bases = [b.mT for b in ctx.saved_tensors]
+        return _inward(gradient, bases), *[None] * len(bases)
 
 
 def _inward(x: Tensor, bases: Sequence[Tensor]) -> Tensor:  # (b, c, *n) -> (*r, b, c)

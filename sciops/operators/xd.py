@@ -147,6 +147,8 @@ class XD(AbstractOperator):
         (band only).
         """
         self._check_input(x, coords)
+        if len(x) == 0:
+            return self(x.new_zeros(1, *x.shape[1:]), coords)[:0]
         with torch.autocast(x.device.type, enabled=False):
             y = self.frame.apply(x.to(self._compute_dtype()), self._prepared(), coords)
             if self.bias is not None:

@@ -77,7 +77,7 @@ def test_kernel_wider_than_the_grid_is_refused():
 
 
 def test_padding_that_leaves_nothing_is_refused():
-    with pytest.raises(ValueError, match="no output is left.*increase the padding"):
+    with pytest.raises(ValueError, match=r"no output is left.*increase the padding"):
         GridAxis(8, 5, left=-3, right=-2)
 
 

@@ -1,4 +1,4 @@
-"""Butterflies against explicit factors, those against torch.fft, and every fast way against both."""
+"""Butterflies against explicit factors, those against torch.fft, every fast way against both."""
 
 import itertools
 import math

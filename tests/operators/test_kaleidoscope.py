@@ -1,4 +1,4 @@
-"""K-matrices are products of butterflies; the DFT, permutations and triangular maps are among them."""
+"""K-matrices: products of butterflies, the DFT, permutations and triangular maps among them."""
 
 import itertools
 
@@ -24,7 +24,7 @@ ORDERS = pytest.mark.parametrize("decreasing", [False, True], ids=["increasing",
 
 
 def explicit_product(twiddle, decreasing):
-    """The product of all factors of all blocks, entry by entry; strides alternate from block to block."""
+    """The product of all factors, entry by entry; the order of strides alternates."""
     depth, m = twiddle.shape[:2]
     n = 2**m
     product = torch.eye(n, dtype=twiddle.dtype)
@@ -248,6 +248,50 @@ def test_kaleidoscope_parameters_are_real_tensors():
     assert "n=8, depth=3" in repr(layer)
 
 
+# --- precision ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [2, 16, 256])
+def test_double_of_an_untrained_matrix_is_exact(n):
+    layer = Kaleidoscope(dft_blocks(n, dtype=torch.complex128), dtype=torch.float32)
+    assert layer.values.dtype == torch.float32
+    x = random_tensor(2, n, dtype=torch.float64)
+    assert relative_error(layer.double()(x), torch.fft.fft(x, norm="ortho")) < 1e-13
+    assert relative_error(layer.float().double()(x), torch.fft.fft(x, norm="ortho")) < 1e-13
+
+
+def test_restart_begins_anew_in_full_precision():
+    layer = randomise(Kaleidoscope(identity_blocks(16, 3)))
+    layer.restart(dft_blocks(16, inverse=True, dtype=torch.complex128))
+    x = random_tensor(2, 16, dtype=torch.complex64)
+    assert relative_error(layer(x), torch.fft.ifft(x, norm="ortho")) < 1e-6
+    x = x.cdouble()
+    assert relative_error(layer.double()(x), torch.fft.ifft(x, norm="ortho")) < 1e-13
+    with pytest.raises(ValueError, match="another size or depth"):
+        layer.restart(identity_blocks(16, 2))
+
+
+def test_a_start_is_copied():
+    blocks = identity_blocks(8)
+    layer = Kaleidoscope(blocks)
+    randomise(layer)
+    assert torch.equal(blocks, identity_blocks(8))
+
+
+@pytest.mark.parametrize("scale", [0.1, 1e-7, 1e-10])
+def test_moving_a_trained_matrix_changes_nothing(scale):
+    """However little it has learned."""
+    layer = Kaleidoscope(dft_blocks(8, dtype=torch.complex128))
+    with torch.no_grad():
+        layer.values.mul_(1 + scale)
+    learned = layer.values.detach().clone()
+    for moved in (layer.cpu(), layer.double(), layer.to("cpu", torch.float64)):
+        assert torch.equal(moved.values, learned)
+
+
+# --- errors ---------------------------------------------------------------------------------------
+
+
 @pytest.mark.parametrize(
     "shape", [(3, 4, 2, 2), (1, 3, 8, 2, 2), (1, 3, 4, 2, 1), (1, 2, 4, 2, 2), (3,)], ids=str
 )
@@ -275,9 +319,6 @@ def test_wrong_length_is_named():
         layer(torch.zeros(2, 4), split=(1, 1, 1))
 
 
-@pytest.mark.xfail(
-    reason="the dense path leaves the shape to a RuntimeError of matmul", strict=True
-)
 def test_wrong_length_is_named_on_the_dense_path():
     assert dense_is_cheaper(8, 1, 2)
     with pytest.raises(ValueError, match=r"order 8 got x of shape \(2, 4\)"):

@@ -136,14 +136,21 @@ def test_uniform_periodic_weights_are_equal():
 
 
 def test_taps_lie_where_a_convolution_has_them():
-    """y(x) = Σⱼ w[j] x(x − left·h + j·h): the spectrum of tap j is exp(2πi f (j − left) h / P)."""
-    for kernel, period in ((1, 1.0), (4, 1.0), (5, 2.5)):
+    """y(x) = Σⱼ w[j] u(x + tⱼ), tⱼ = (d·j − left) h: tap j has the spectrum exp(2πi f tⱼ / P)."""
+    for kernel, dilation, period in (
+        (1, 1, 1.0),
+        (4, 1, 1.0),
+        (5, 1, 2.5),
+        (3, 2, 1.0),
+        (4, 3, 2.5),
+    ):
         spacing = torch.tensor(0.07, dtype=torch.float64)
+        left = dilation * (kernel - 1) // 2  # as torch pads for padding="same"
         for one_sided in (False, True):
             f = frequencies(8, one_sided=one_sided)
-            steps = torch.arange(kernel) - (kernel - 1) // 2
+            steps = dilation * torch.arange(kernel) - left
             expected = torch.exp(2j * math.pi * torch.outer(f, steps).double() * 0.07 / period)
-            got = tap_phases(8, one_sided, kernel, period, spacing)
+            got = tap_phases(8, one_sided, kernel, dilation, period, spacing)
             assert relative_error(got, expected) < 1e-13
 
 

@@ -16,7 +16,6 @@ from sciops.operators.operator import Fixed
 from sciops.operators.xd import XD
 from tests.contracts import (
     assert_operator,
-    in_double,
     random_tensor,
     randomise,
     relative_error,
@@ -48,7 +47,7 @@ def same(kernel, dilation):
 def grid_xd(channels, kernel, size, *, dtype=torch.float64, seed=0, **options):
     torch.manual_seed(seed)
     layer = XD(*channels, kernel, frame="grid", size=size, **options)
-    return in_double(layer) if dtype == torch.float64 else layer
+    return layer.to(dtype)
 
 
 # --- at the start: the convolution, at every pixel ------------------------------------------------
@@ -82,6 +81,21 @@ def test_one_dimensional_start_is_the_convolution(size, padding_mode):
             assert relative_error(layer(x), expected) < TOLERANCE[dtype], (kernel, padding, kind)
             checked += 1
     assert checked >= 20
+
+
+@pytest.mark.slow
+@MODES
+@pytest.mark.parametrize("size", range(5, 41))
+def test_one_dimensional_start_is_the_convolution_for_every_combination(size, padding_mode):
+    for kernel, dilation, stride in itertools.product(range(1, 6), (1, 2, 3), (1, 2, 3)):
+        span = dilation * (kernel - 1)
+        for padding in [(span // 2, span - span // 2), (0, 0), (span, 0), (0, 3), (4, 2)]:
+            if span >= size:
+                continue
+            kind = dict(dilation=dilation, stride=stride, padding_mode=padding_mode)
+            layer = grid_xd((2, 2), kernel, size, padding=(padding,), **kind)
+            x = random_tensor(1, 2, size, dtype=torch.float64)
+            assert relative_error(layer(x), padded_conv(layer, x, (padding,))) < 1e-10
 
 
 def draw_configuration(ndim, seed):
@@ -216,18 +230,35 @@ SHAPES = [  # kernel, size, options
 EVERYTHING = dict(arch_bias=True, gates=True, bias=True)
 
 
-@pytest.mark.parametrize(("kernel", "size", "options"), SHAPES)
-@pytest.mark.parametrize("long_from", [1, 16])
-def test_staged_path_is_the_dense_path_with_its_gradients(
-    kernel, size, options, long_from, monkeypatch
-):
+def assert_staged_is_dense(kernel, size, options, long_from, monkeypatch):
     layer = randomise(grid_xd((4, 2), kernel, size, depth=(1, 3, 2), **EVERYTHING, **options), 0.1)
     x = random_tensor(2, 4, *size, dtype=torch.float64)
     dense = value_and_gradients(layer, x)
-    monkeypatch.setattr(grid_module, "LONG_AXIS", long_from)  # 16: some axes staged, some dense
+    monkeypatch.setattr(grid_module, "LONG_AXIS", long_from)
+    assert any(axis.n >= long_from for axis in layer.frame.axes)
     assert_same_numbers(value_and_gradients(layer, x), dense)
     with torch.no_grad():
         assert relative_error(copy.deepcopy(layer).eval()(x), dense[0]) < 1e-11
+
+
+@pytest.mark.parametrize(
+    ("kernel", "size", "options", "long_from"),
+    [*((*shape, 1) for shape in SHAPES[:3]), ((3, 2), (13, 5), dict(groups=2), 16)],
+)
+def test_staged_first_axis_is_the_dense_one_with_its_gradients(
+    kernel, size, options, long_from, monkeypatch
+):
+    assert_staged_is_dense(kernel, size, options, long_from, monkeypatch)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "size", "options", "long_from"),
+    [*((*shape, 1) for shape in SHAPES[3:]), *((*shape, 16) for shape in SHAPES[3:5])],
+)
+def test_other_staged_axes_are_the_dense_ones_with_their_gradients(
+    kernel, size, options, long_from, monkeypatch
+):
+    assert_staged_is_dense(kernel, size, options, long_from, monkeypatch)
 
 
 @pytest.mark.parametrize(("kernel", "size", "options"), SHAPES)
@@ -381,7 +412,7 @@ def test_second_derivatives_pass_gradgradcheck(size):
             (3,),
             (16,),
             (8,),
-            dict(depth=3, groups=2, stride=2, **{"gates": True, "arch_bias": True}),
+            dict(depth=3, groups=2, stride=2, gates=True, arch_bias=True),
         ),
         ((3, 3), (6, 8), (8, 6), dict(padding_mode="zeros")),
         ((1, 2, 3), (3, 4, 5), (4, 4, 4), dict(gates=True)),
