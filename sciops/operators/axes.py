@@ -108,4 +108,7 @@ def padding_pairs(padding, kernel: tuple[int, ...], dilation: tuple[int, ...]):
     per_axis = padding if isinstance(padding, tuple | list) else (padding,) * len(kernel)
     if len(per_axis) != len(kernel):
         raise ValueError(f"padding={padding} must have one entry per axis, expected {len(kernel)}")
-    return tuple(tuple(p) if isinstance(p, tuple | list) else (p, p) for p in per_axis)
+    pairs = tuple(tuple(p) if isinstance(p, tuple | list) else (p, p) for p in per_axis)
+    if any(len(p) != 2 or not all(isinstance(n, int) for n in p) for p in pairs):
+        raise ValueError(f"padding={padding} must be whole numbers or (left, right) pairs of them")
+    return pairs

@@ -189,6 +189,8 @@ def band_frame(
     else:
         spacing = spacing.detach().tolist() if isinstance(spacing, Tensor) else spacing
         distances = as_tuple(spacing, ndim, "spacing")
+        if any(not isinstance(h, int | float) for h in distances):
+            raise ValueError(f"spacing={spacing!r} must be numbers, 'learned' or an nn.Parameter")
     _check_reach(kernel, dilation, distances, period)
     return Band(
         modes,
@@ -241,7 +243,7 @@ def band_grid(grid, ndim: int) -> tuple[str, ...]:
 def band_period(period, grid: tuple[str, ...]) -> tuple[float, ...]:
     default = tuple(CLOSED_PERIOD if g == "closed" else 1.0 for g in grid)
     period = default if period is None else as_tuple(period, len(grid), "period")
-    if any(not math.isfinite(p) or p <= 0 for p in period):
+    if any(not isinstance(p, int | float) or not 0 < p < math.inf for p in period):
         raise ValueError(f"period={period} must be positive and finite")
     return tuple(float(p) for p in period)
 

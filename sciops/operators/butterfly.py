@@ -85,6 +85,8 @@ def _stage(twiddle: Tensor, low: int) -> Tensor:
     pairs = 2**r // 2
     split = (half // (pairs * 2**low), pairs, 2**low)  # group pair offset
     small = twiddle.unflatten(-3, split).movedim((-5, -3), (-6, -5))
+    if r > PATH_BITS:
+        return butterfly_matrix(small)
     entries = small.flatten(-4)[..., _paths(r, twiddle.device)].unbind(-3)
     return math.prod(entries[1:], start=entries[0])
 

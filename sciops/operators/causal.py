@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from .butterfly import next_power_of_two
 from .kaleidoscope import Kaleidoscope, dense_matrices, identity_blocks, triangular_blocks
-from .operator import as_tuple
+from .operator import whole_numbers
 
 
 class Prepared(NamedTuple):
@@ -105,5 +105,5 @@ def causal_frame(kernel, size, stride, dilation, depth) -> Causal:
         raise ValueError(f"the causal frame has one axis, time; got kernel_size={kernel}")
     if size is None:
         raise ValueError("frame='causal' needs size=, the number of steps its K-matrices span")
-    (size,) = as_tuple(size, 1, "size")
+    (size,) = whole_numbers(size, 1, "size")
     return Causal(size, kernel[0], dilation=dilation[0], stride=stride[0], depth=depth)

@@ -132,6 +132,7 @@ def _mix_backward(z, d, first, partial, g) -> tuple[Tensor, Tensor, Tensor]:
 def _turned(z: Tensor) -> Tensor:
     """`turned`, into reused memory."""
     out = take(z.shape, z)
+    out = torch.empty_like(z) if out is None else out
     torch.neg(z[:, 1], out=out[:, 0])
     out[:, 1].copy_(z[:, 0])
     return out

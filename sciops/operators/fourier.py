@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from .band import Band, band_grid, band_modes, band_period, check_coords
-from .operator import AbstractOperator, check_input
+from .operator import AbstractOperator, check_input, full_precision
 
 
 class FourierLayer(AbstractOperator):
@@ -42,7 +42,7 @@ class FourierLayer(AbstractOperator):
         """(batch, in_channels, *n) -> (batch, out_channels, *n)."""
         check_input(x, self.in_channels, len(self.frame.modes), self.weight.dtype)
         check_coords(coords, len(self.frame.modes))
-        with torch.autocast(x.device.type, enabled=False):
+        with full_precision(x):
             prepared = self.frame.prepare(self.weight, None, None, 1)
             y = self.frame.apply(x.to(self.weight.dtype), prepared, coords)
         return y.to(x.dtype)

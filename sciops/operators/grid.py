@@ -17,11 +17,11 @@ from torch import Tensor
 from . import special
 from .axes import GridAxis, padding_pairs
 from .frame import AbstractFrame, kaleidoscopes
-from .kaleidoscope import Kaleidoscope, dense_matrices
+from .kaleidoscope import Kaleidoscope, dense_is_cheaper, dense_matrices
 from .modes import leftward_block, rightward_block
-from .operator import as_tuple
+from .operator import whole_numbers
 
-LONG_AXIS = 1024  # from here on dense n × n matrices are not even considered
+COLUMNS = 4096  # batch × channels × points of other axes that an axis is typically applied to
 
 
 class Grid(AbstractFrame):
@@ -38,7 +38,7 @@ class Grid(AbstractFrame):
         self.m = kaleidoscopes(m, decreasing=bool(len(m[0]) % 2))
 
     def blocks(self, like: Tensor, *, real_taps: bool):
-        short = [a for a, axis in enumerate(self.axes) if axis.n < LONG_AXIS]
+        short = [a for a, k in enumerate(self.m) if not is_long(k)]
         dense = dense_matrices([maps[a] for a in short for maps in (self.k, self.l, self.m)])
         k, l_maps, m = (dict(zip(short, dense[i::3], strict=False)) for i in range(3))
         into, taps, out = [], [], []
@@ -71,6 +71,11 @@ class Grid(AbstractFrame):
     def synthesise(self, c: Tensor, size: tuple[int, ...], coords) -> Tensor:
         *size, batch, channels = c.shape
         return c.reshape(-1, batch * channels).mT.contiguous().view(batch, channels, *size)
+
+
+def is_long(k: Kaleidoscope) -> bool:
+    """Whether a K-matrix costs less in fused stages than as a dense matrix."""
+    return not dense_is_cheaper(k.n, k.depth, COLUMNS)
 
 
 def _gather_inputs(square: Tensor, axis: GridAxis) -> Tensor:
@@ -116,7 +121,7 @@ def grid_frame(kernel, size, padding, padding_mode, stride, dilation, depth) -> 
     """The frame that XD's options describe, starting as a convolution."""
     if size is None:
         raise ValueError("frame='grid' is built for one grid: give its size=, or use frame='band'")
-    size = as_tuple(size, len(kernel), "size")
+    size = whole_numbers(size, len(kernel), "size")
     pairs = padding_pairs(padding, kernel, dilation)
     axes = tuple(
         GridAxis(n, k, s, d, left, right, padding_mode == "circular")

@@ -8,6 +8,7 @@ learns (`arch_parameters`).
 
 import math
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from typing import NamedTuple
 
 import torch
@@ -72,6 +73,24 @@ def as_tuple(value, ndim: int, name: str) -> tuple:
     return tuple(value)
 
 
+def whole_numbers(value, ndim: int, name: str) -> tuple[int, ...]:
+    """`as_tuple` of whole numbers ≥ 1."""
+    numbers = as_tuple(value, ndim, name)
+    if not numbers or any(not isinstance(n, int) or n < 1 for n in numbers):
+        raise ValueError(f"{name}={numbers} must be whole numbers ≥ 1, one per axis")
+    return numbers
+
+
+def full_precision(x: Tensor) -> AbstractContextManager:
+    """No autocasting inside: transforms in half precision lose what they are made for."""
+    kind = x.device.type
+    return (
+        torch.autocast(kind, enabled=False)
+        if torch.amp.is_autocast_available(kind)
+        else nullcontext()
+    )
+
+
 def check_input(x: Tensor, in_channels: int, ndim: int, dtype: torch.dtype) -> None:
     """Raise unless x is a real `(batch, in_channels, *space)` that a layer of this dtype takes."""
     if x.ndim != ndim + 2 or x.shape[1] != in_channels:
@@ -79,6 +98,8 @@ def check_input(x: Tensor, in_channels: int, ndim: int, dtype: torch.dtype) -> N
         raise ValueError(
             f"expected x of shape (batch, {in_channels}, {axes}), got {tuple(x.shape)}"
         )
+    if 0 in x.shape[2:]:
+        raise ValueError(f"expected at least one point on every axis, got x {tuple(x.shape)}")
     if not x.is_floating_point() or x.dtype.itemsize > dtype.itemsize:
         raise ValueError(
             f"expected a real x no wider than the layer's {dtype}, got {x.dtype}; "

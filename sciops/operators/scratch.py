@@ -21,8 +21,10 @@ def take(shape: tuple[int, ...], like: Tensor) -> Tensor | None:
     """An uninitialised tensor for `out=`; None (torch allocates) where memory is not reused."""
     if not _reusing(like):
         return None
-    found = _waiting.get((torch.Size(shape).numel(), like.dtype))
-    return found.pop().view(shape) if found else like.new_empty(shape)
+    try:
+        return _waiting[torch.Size(shape).numel(), like.dtype].pop().view(shape)
+    except (KeyError, IndexError):  # none of this size, or another thread was faster
+        return like.new_empty(shape)
 
 
 def give(x: Tensor) -> None:

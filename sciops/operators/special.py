@@ -88,7 +88,7 @@ def transposed_convolution(axes: Sequence[GridAxis], depth: Depth, stride: int) 
         if axis.circular or axis.left + axis.right < (axis.size - 1) * (stride - 1):
             raise ValueError(
                 "a transposed convolution needs padding_mode='zeros' and (left, right) padding of "
-                f"({span}, {(axis.size - 1) * (stride - 1) + span}) less the transposed padding"
+                f"({span} − p, {(axis.size - 1) * (stride - 1) + span} − p), its own p ≤ {span}"
             )
         targets = axis.left - span + axis.dilation * torch.arange(axis.kernel)
         flips.append(_permutation(axis.n, targets % axis.n, axis.taps()))

@@ -19,7 +19,7 @@ from . import special
 from .band import Band, band_frame, check_coords
 from .causal import causal_frame
 from .grid import grid_frame
-from .operator import AbstractOperator, Fixed, as_tuple, check_input
+from .operator import AbstractOperator, Fixed, as_tuple, check_input, full_precision, whole_numbers
 
 FRAMES = ("band", "grid", "causal")
 
@@ -70,16 +70,16 @@ class XD(AbstractOperator):
     ):
         super().__init__()
         kernel = kernel_size if isinstance(kernel_size, tuple | list) else (kernel_size,)
-        self.kernel_size = kernel = tuple(kernel)
+        self.kernel_size = kernel = whole_numbers(kernel, len(kernel), "kernel_size")
         ndim = len(kernel)
         self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
         self.stride, self.dilation = (
-            as_tuple(stride, ndim, "stride"),
-            as_tuple(dilation, ndim, "dilation"),
+            whole_numbers(stride, ndim, "stride"),
+            whole_numbers(dilation, ndim, "dilation"),
         )
         depth = as_tuple(depth, 3, "depth")
         _check_choices(frame, weights, padding_mode, depth)
-        _check_sizes(in_channels, out_channels, groups, kernel, self.stride, self.dilation)
+        _check_channels(in_channels, out_channels, groups)
         if weights == "modes" and frame != "band":
             raise ValueError(
                 f"weights='modes' needs frame='band', got frame={frame!r}; use weights='taps'"
@@ -149,7 +149,7 @@ class XD(AbstractOperator):
         self._check_input(x, coords)
         if len(x) == 0:
             return self(x.new_zeros(1, *x.shape[1:]), coords)[:0]
-        with torch.autocast(x.device.type, enabled=False):
+        with full_precision(x):
             y = self.frame.apply(x.to(self._compute_dtype()), self._prepared(), coords)
             if self.bias is not None:
                 y = y + self.bias.view(-1, *[1] * len(self.kernel_size))
@@ -210,11 +210,12 @@ def _check_choices(frame: str, weights: str, padding_mode: str, depth: tuple) ->
         raise ValueError(f"depth={depth} must be whole numbers ≥ {least} in the {frame} frame")
 
 
-def _check_sizes(in_channels, out_channels, groups, kernel, stride, dilation) -> None:
+def _check_channels(in_channels, out_channels, groups) -> None:
+    counts = {"in_channels": in_channels, "out_channels": out_channels, "groups": groups}
+    for name, value in counts.items():
+        if not isinstance(value, int) or value < 1:
+            raise ValueError(f"{name}={value!r} must be a whole number ≥ 1")
     if in_channels % groups or out_channels % groups:
         raise ValueError(
             f"groups={groups} must divide in_channels={in_channels} and out_channels={out_channels}"
         )
-    for name, value in (("kernel_size", kernel), ("stride", stride), ("dilation", dilation)):
-        if not value or any(not isinstance(v, int) or v < 1 for v in value):
-            raise ValueError(f"{name}={value} must be whole numbers ≥ 1, one per axis")

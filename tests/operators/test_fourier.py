@@ -9,7 +9,7 @@ from sciops.operators import XD, FourierLayer, special
 
 
 def band_limited(points, frequencies: int, seed: int = 0) -> torch.Tensor:
-    """A random real function of frequencies ≤ `frequencies` per axis on a tensor grid, (1, 2, *n)."""
+    """A random real function of |f| ≤ `frequencies` per axis on a tensor grid, (1, 2, *n)."""
     generator = torch.Generator().manual_seed(seed)
     k = torch.arange(-frequencies, frequencies + 1)
     shape = (2, *[len(k)] * len(points))

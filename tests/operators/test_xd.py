@@ -10,6 +10,8 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import nn
 
+from sciops.operators import grid as grid_module
+from sciops.operators import scratch
 from sciops.operators.operator import Fixed, arch_parameters, weight_parameters
 from sciops.operators.xd import XD
 from tests.contracts import random_tensor, randomise, relative_error
@@ -512,6 +514,37 @@ def test_half_precision_layers_compute_in_single_precision(kind, dtype):
     half = layer.to(dtype)(x.to(dtype))
     assert half.dtype == dtype
     assert relative_error(half.float(), y) < 0.1
+
+
+@KIND
+@OPTIONS
+@pytest.mark.parametrize("long_axis", [1024, 1], ids=["dense", "staged"])
+def test_nothing_stays_behind_on_the_cpu(kind, options, long_axis, monkeypatch):
+    """On the meta device every mixture of devices is an error, as it is on an accelerator."""
+    monkeypatch.setattr(grid_module, "is_long", lambda k: k.n >= long_axis)
+    layer, x = build(kind, **options)
+    shape = layer(x).shape
+    layer, x = layer.to("meta"), x.to("meta").requires_grad_()
+    y = layer.frame.apply(x, layer._prepare(), None)  # autocast does not know the meta device
+    y.sum().backward()
+    assert y.device.type == "meta" and y.shape == shape and x.grad.shape == x.shape
+    parameters = [p for name, p in layer.named_parameters() if name != "bias"]
+    assert all(p.grad.device.type == "meta" for p in parameters)
+
+
+@KIND
+@OPTIONS
+def test_reused_memory_changes_nothing(kind, options, monkeypatch):
+    """Accelerators and inference mode work without it."""
+    layer, x = build(kind, torch.float64, **options)
+    results = []
+    for reusing in (scratch._reusing, lambda x: False):
+        monkeypatch.setattr(scratch, "_reusing", reusing)
+        y = layer(x)
+        with torch.no_grad():
+            results.append([y, layer(x), *gradients(layer, y)])
+    for one, other in zip(*results, strict=True):
+        assert relative_error(other, one) < 1e-13
 
 
 @KIND
