@@ -92,12 +92,14 @@ def _backward(c, first, partial, blocks, kept, g):
     axes = len(blocks) // 2
     order = [*range(axes), *reversed(range(axes, 2 * axes))]  # blocks as they were applied
     for_blocks: list = [None] * len(blocks)
-    for block, x in reversed([*zip(order[axes:], inputs[axes:], strict=True)]):
-        g, for_blocks[block] = _left_backward(blocks[block], x, g)
+    for step in reversed(range(axes, 2 * axes)):
+        block, last = order[step], step == 2 * axes - 1
+        g, for_blocks[block] = _left_backward(blocks[block], inputs[step], g, last=last)
     g, for_first, for_partial = _mix_backward(z, d, first, partial, g)
-    for block, x in reversed([*zip(order[:axes], inputs[:axes], strict=True)]):
-        g, for_blocks[block] = _left_backward(blocks[block], x, g)
-    for x in (*inputs[1:], z, d):
+    for step in reversed(range(axes)):
+        block = order[step]
+        g, for_blocks[block] = _left_backward(blocks[block], inputs[step], g, last=False)
+    for x in (d, z, *inputs[1:]):
         give(x)
     return g.view_as(c), for_first, for_partial, *for_blocks
 
@@ -108,10 +110,17 @@ def _left(block: Tensor, x: Tensor) -> Tensor:
     return torch.bmm(block.expand(len(x), -1, -1), x, out=out)
 
 
-def _left_backward(block: Tensor, x: Tensor, g: Tensor) -> tuple[Tensor, Tensor]:
+def _left_backward(block: Tensor, x: Tensor, g: Tensor, *, last: bool) -> tuple[Tensor, Tensor]:
+    """Gradients for x and the block; that for the result is used up unless it is the `last`."""
+    before = g
     g = g.reshape(len(x), len(block), -1)
-    for_x = torch.bmm(block.mT.expand(len(x), -1, -1), g)
-    return for_x, torch.bmm(g, x.mT).sum(0)
+    for_x = torch.bmm(block.mT.expand(len(x), -1, -1), g, out=take(x.shape, x))
+    pairs = torch.bmm(g, x.mT, out=take((len(x), *block.shape), x))
+    for_block = pairs.sum(0)
+    give(pairs)
+    if not last:
+        give(before)
+    return for_x, for_block
 
 
 def _mix_backward(z, d, first, partial, g) -> tuple[Tensor, Tensor, Tensor]:
@@ -120,12 +129,14 @@ def _mix_backward(z, d, first, partial, g) -> tuple[Tensor, Tensor, Tensor]:
     g = g.reshape(len(z), 2 * batch, -1)
     re, im = d.view(2, -1, i, g.shape[2])
     for_iz = torch.bmm(g, im.mT, out=take((len(z), 2 * batch, i), z)).view_as(z)
-    for_z = torch.baddbmm(_turned(for_iz).flatten(1, 2), g, re.mT, beta=-1)  # (√−1)ᵀ = −√−1
+    for_z = _turned(for_iz).flatten(1, 2)
+    for_z.baddbmm_(g, re.mT, beta=-1)  # (√−1)ᵀ = −√−1
     give(for_iz)
     iz = _turned(z)
     torch.bmm(z.flatten(1, 2).mT, g, out=re)
     torch.bmm(iz.flatten(1, 2).mT, g, out=im)
     give(iz)
+    give(g)
     return for_z, d @ partial.flatten(1).mT, (first.mT @ d).view_as(partial)
 
 
