@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from .modes import leftward, mix, rightward, rows_of
-from .scratch import give, take
+from .scratch import fresh, give, take
 
 
 def plain(c: Tensor, first: Tensor, partial: Tensor, into: Sequence[Tensor], out: Sequence[Tensor]):
@@ -137,7 +137,8 @@ def _mix_backward(z, d, first, partial, g) -> tuple[Tensor, Tensor, Tensor]:
     torch.bmm(iz.flatten(1, 2).mT, g, out=im)
     give(iz)
     give(g)
-    return for_z, d @ partial.flatten(1).mT, (first.mT @ d).view_as(partial)
+    for_partial = torch.mm(first.mT, d, out=fresh((first.shape[1], d.shape[1]), d))
+    return for_z, d @ partial.flatten(1).mT, for_partial.view_as(partial)
 
 
 def _turned(z: Tensor) -> Tensor:

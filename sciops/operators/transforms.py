@@ -24,7 +24,7 @@ import torch
 from torch import Tensor
 
 from .butterfly import constant
-from .scratch import give, take
+from .scratch import fresh, give, take
 
 GRIDS = ("periodic", "closed")
 
@@ -232,7 +232,8 @@ def _along(matrix: Tensor, x: Tensor, axis: int, *, temporary: bool) -> Tensor:
     else:
         x = x.view(-1, *x.shape[-2:])
         pair = x, matrix.mT.expand(len(x), -1, -1)
-    out = take((len(x), pair[0].shape[1], pair[1].shape[2]), x) if temporary else None
+    place = take if temporary else fresh
+    out = place((len(x), pair[0].shape[1], pair[1].shape[2]), x)
     return torch.bmm(*pair, out=out).view(shape)
 
 
