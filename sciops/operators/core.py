@@ -3,9 +3,10 @@
     c -> Re( K · diag(first · partial) · M c )                (layouts as in `modes`)
 
 `plain` is the definition; autograd differentiates it correctly, but keeps every intermediate result
-in fresh memory and spends as long on bookkeeping as on small products.  `Core` does the same
-products and writes the gradient of D over D.  Where a gradient is itself differentiated, it falls
-back to `plain`.
+in fresh memory and spends as long on bookkeeping as on small products.  `core` does the same
+products in reused memory and writes the gradient of D over D.  A large D is made, used and, for the
+gradient, made again in chunks of modes, and never needs memory.  Where a gradient is itself
+differentiated, `core` falls back to `plain`.
 """
 
 import math
@@ -16,6 +17,9 @@ from torch import Tensor
 
 from .modes import leftward, mix, rightward, rows_of
 from .scratch import fresh, give, take
+
+WHOLE_NUMBERS = 2**25  # a D of more numbers than this (128 MB in float32) is made in chunks
+CHUNK_NUMBERS = 2**21  # of this size, which stays in the cache
 
 
 def plain(c: Tensor, first: Tensor, partial: Tensor, into: Sequence[Tensor], out: Sequence[Tensor]):
@@ -72,12 +76,10 @@ def _forward(c: Tensor, first: Tensor, partial: Tensor, blocks: Sequence[Tensor]
         x = _left(block, x)
         done *= block.shape[0] // 2
     z = x.view(-1, 2, batch, i)
-    d = torch.mm(first, partial.flatten(1), out=take((len(first), partial[0].numel()), partial))
-    re, im = d.view(2, -1, i, partial.shape[-1])
-    iz = _turned(z)
-    x = torch.bmm(z.flatten(1, 2), re, out=take((len(z), 2 * batch, re.shape[2]), z))
-    x.baddbmm_(iz.flatten(1, 2), im)
-    give(iz)
+    if len(_chunks(first, partial)) == 1:
+        x, d = _mix(z, first, partial)
+    else:
+        x, d = _mix_in_chunks(z, first, partial), None
     for axis in reversed(range(axes)):
         done //= into[axis].shape[0] // 2
         x = x.view(done, out[axis].shape[1], -1)
@@ -95,11 +97,15 @@ def _backward(c, first, partial, blocks, kept, g):
     for step in reversed(range(axes, 2 * axes)):
         block, last = order[step], step == 2 * axes - 1
         g, for_blocks[block] = _left_backward(blocks[block], inputs[step], g, last=last)
-    g, for_first, for_partial = _mix_backward(z, d, first, partial, g)
+    if d is not None:
+        g, for_first, for_partial = _mix_backward(z, d, first, partial, g)
+        give(d)
+    else:
+        g, for_first, for_partial = _mix_in_chunks_backward(z, first, partial, g)
     for step in reversed(range(axes)):
         block = order[step]
         g, for_blocks[block] = _left_backward(blocks[block], inputs[step], g, last=False)
-    for x in (d, z, *inputs[1:]):
+    for x in (z, *inputs[1:]):
         give(x)
     return g.view_as(c), for_first, for_partial, *for_blocks
 
@@ -123,14 +129,25 @@ def _left_backward(block: Tensor, x: Tensor, g: Tensor, *, last: bool) -> tuple[
     return for_x, for_block
 
 
+def _mix(z: Tensor, first: Tensor, partial: Tensor) -> tuple[Tensor, Tensor]:
+    """z D, (f, 2·b, o), and D, (2·f₀, rest·i·o)."""
+    d = torch.mm(first, partial.flatten(1), out=take((len(first), partial[0].numel()), z))
+    re, im = d.view(2, -1, *partial.shape[-2:])
+    iz = _turned(z)
+    x = torch.bmm(z.flatten(1, 2), re, out=take((len(z), 2 * z.shape[2], re.shape[2]), z))
+    x.baddbmm_(iz.flatten(1, 2), im)
+    give(iz)
+    return x, d
+
+
 def _mix_backward(z, d, first, partial, g) -> tuple[Tensor, Tensor, Tensor]:
-    """Gradients for z, first and partial; d is overwritten by its own gradient."""
+    """Gradients for z, first and partial; d is overwritten by its own gradient, g is used up."""
     batch, i = z.shape[2:]
     g = g.reshape(len(z), 2 * batch, -1)
     re, im = d.view(2, -1, i, g.shape[2])
     for_iz = torch.bmm(g, im.mT, out=take((len(z), 2 * batch, i), z)).view_as(z)
-    for_z = _turned(for_iz).flatten(1, 2)
-    for_z.baddbmm_(g, re.mT, beta=-1)  # (√−1)ᵀ = −√−1
+    for_z = _turned(for_iz)
+    for_z.flatten(1, 2).baddbmm_(g, re.mT, beta=-1)  # (√−1)ᵀ = −√−1
     give(for_iz)
     iz = _turned(z)
     torch.bmm(z.flatten(1, 2).mT, g, out=re)
@@ -139,6 +156,49 @@ def _mix_backward(z, d, first, partial, g) -> tuple[Tensor, Tensor, Tensor]:
     give(g)
     for_partial = torch.mm(first.mT, d, out=fresh((first.shape[1], d.shape[1]), d))
     return for_z, d @ partial.flatten(1).mT, for_partial.view_as(partial)
+
+
+def _chunks(first: Tensor, partial: Tensor) -> list[slice]:
+    """Chunks of the axes behind the first; one, if D is made whole."""
+    rest, numbers = partial.shape[1], len(first) * partial[0].numel()
+    count = rest if numbers <= WHOLE_NUMBERS else max(1, CHUNK_NUMBERS * rest // numbers)
+    return [slice(a, a + count) for a in range(0, rest, count)]
+
+
+def _mix_in_chunks(z: Tensor, first: Tensor, partial: Tensor) -> Tensor:
+    """`_mix` without D."""
+    shape = (-1, partial.shape[1], 2 * z.shape[2], partial.shape[-1])
+    out = torch.empty(len(z), *shape[2:], dtype=z.dtype, device=z.device).view(shape)
+    for chunk in _chunks(first, partial):
+        part = _part(z, partial, chunk)
+        x, d = _mix(part, first, partial[:, chunk].contiguous())
+        out[:, chunk] = x.unflatten(0, (out.shape[0], -1))
+        for used in (part, x, d):
+            give(used)
+    return out.flatten(0, 1)
+
+
+def _mix_in_chunks_backward(z, first, partial, g) -> tuple[Tensor, Tensor, Tensor]:
+    """`_mix_backward`, D being made again."""
+    for_z, for_first, for_partial = torch.empty_like(z), 0, torch.empty_like(partial)
+    g = g.reshape(len(z), 2 * z.shape[2], -1)
+    for chunk in _chunks(first, partial):
+        part, columns = _part(z, partial, chunk), partial[:, chunk].contiguous()
+        d = torch.mm(first, columns.flatten(1), out=take((len(first), columns[0].numel()), z))
+        found = _mix_backward(part, d, first, columns, _part(g, partial, chunk))
+        place = for_z.unflatten(0, (-1, partial.shape[1]))[:, chunk]
+        place.copy_(found[0].view_as(place))
+        for_first = for_first + found[1]
+        for_partial[:, chunk] = found[2]
+        for used in (part, d, found[0]):
+            give(used)
+    return for_z, for_first, for_partial
+
+
+def _part(x: Tensor, partial: Tensor, chunk: slice) -> Tensor:
+    """The modes of one chunk, (f, …) -> (fewer, …), as a copy."""
+    part = x.unflatten(0, (-1, partial.shape[1]))[:, chunk]
+    return part.clone(memory_format=torch.contiguous_format).flatten(0, 1)
 
 
 def _turned(z: Tensor) -> Tensor:

@@ -134,7 +134,6 @@ def _is_plain(prepared: Prepared) -> bool:
         isinstance(d, Multiplier)
         and d.first is not None
         and d.partial.shape[2] == 1
-        and d.numbers() <= LARGE
         and prepared.arch_bias is None
         and all(isinstance(block, Tensor) for block in (*prepared.into, *prepared.out))
     )

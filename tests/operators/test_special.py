@@ -349,7 +349,8 @@ def test_transposed_convolution_says_which_padding_it_needs():
     for options in (dict(padding_mode="circular"), dict(padding_mode="zeros")):
         layer = grid_xd((1, 1), 3, 8, 3, **options)
         with pytest.raises(
-            ValueError, match=r"padding_mode='zeros' and \(left, right\) padding of \(2 − p, 9 − p\)"
+            ValueError,
+            match=r"padding_mode='zeros' and \(left, right\) padding of \(2 − p, 9 − p\)",
         ):
             special.transposed_convolution(layer.frame.axes, (3, 3, 3), 2)
 
