@@ -48,7 +48,7 @@ def test_chunks_of_the_multiplier_change_nothing(axes, numbers, monkeypatch):
     expected = torch.autograd.grad(whole, inputs, g)
     monkeypatch.setattr(core_module, "WHOLE_NUMBERS", 1)
     monkeypatch.setattr(core_module, "CHUNK_NUMBERS", numbers)
-    c, first, partial, *_ = inputs
+    _, first, partial, *_ = inputs
     assert numbers == 100 or len(core_module._chunks(first, partial)) > 1
     y = core(*split(inputs))
     torch.testing.assert_close(y, whole)
