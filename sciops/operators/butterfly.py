@@ -75,6 +75,13 @@ def _paths(m: int, device: torch.device) -> Tensor:
     return torch.stack(steps).to(device)
 
 
+def _product_of_paths(twiddle: Tensor) -> Tensor:
+    """A small butterfly of increasing strides: (..., m, n/2, 2, 2) -> (..., n, n)."""
+    paths = _paths(twiddle.shape[-4], twiddle.device)
+    entries = twiddle.flatten(-4)[..., paths].unbind(-3)
+    return math.prod(entries[1:], start=entries[0])
+
+
 def _stage(twiddle: Tensor, low: int) -> Tensor:
     """The dense blocks of neighbouring factors of increasing stride 2ˡᵒʷ …, as a butterfly each.
 
@@ -84,11 +91,7 @@ def _stage(twiddle: Tensor, low: int) -> Tensor:
     r, half = twiddle.shape[-4:-2]
     pairs = 2**r // 2
     split = (half // (pairs * 2**low), pairs, 2**low)  # group pair offset
-    small = twiddle.unflatten(-3, split).movedim((-5, -3), (-6, -5))
-    if r > PATH_BITS:
-        return butterfly_matrix(small)
-    entries = small.flatten(-4)[..., _paths(r, twiddle.device)].unbind(-3)
-    return math.prod(entries[1:], start=entries[0])
+    return butterfly_matrix(twiddle.unflatten(-3, split).movedim((-5, -3), (-6, -5)))
 
 
 def butterfly_matrix(twiddle: Tensor, *, decreasing: bool = False) -> Tensor:
@@ -96,6 +99,8 @@ def butterfly_matrix(twiddle: Tensor, *, decreasing: bool = False) -> Tensor:
     if decreasing:  # (Bₘ ⋯ B₁)ᵀ = B₁ᵀ ⋯ Bₘᵀ has the other order
         return butterfly_matrix(twiddle.flip(-4).mT).mT
     m = twiddle.shape[-4]
+    if 0 < m <= PATH_BITS:
+        return _product_of_paths(twiddle)
     blocks = twiddle.new_ones(*twiddle.shape[:-4], 2**m, 1, 1)  # group, row, column
     for low in range(0, m, PATH_BITS):
         stage = _stage(twiddle[..., low : low + PATH_BITS, :, :, :], low)

@@ -12,6 +12,7 @@ torch allocates as usual.  Accelerators have caching allocators of their own.
 """
 
 import ctypes
+import math
 import mmap
 import sys
 from functools import cache
@@ -20,6 +21,7 @@ import torch
 from torch import Tensor
 
 KEPT_NUMBERS = 2**26  # at most 256 MB in float32 wait to be used again
+SMALL_NUMBERS = 2**15  # smaller tensors are left to torch
 HUGE_BYTES = 2**20  # from here on huge pages are asked for
 MADV_HUGEPAGE = 14
 
@@ -28,19 +30,23 @@ _waiting: dict[tuple, list[Tensor]] = {}
 
 def take(shape: tuple[int, ...], like: Tensor) -> Tensor | None:
     """An uninitialised tensor for a temporary."""
-    if not _reusing(like):
+    numbers = math.prod(shape)
+    if numbers < SMALL_NUMBERS or not _reusing(like):
         return None
     try:
-        return _waiting[torch.Size(shape).numel(), like.dtype].pop().view(shape)
+        return _waiting[numbers, like.dtype].pop().view(shape)
     except (KeyError, IndexError):  # none of this size, or another thread was faster
         return fresh(shape, like)
 
 
 def give(x: Tensor) -> None:
     """Return a temporary that nobody refers to any more."""
+    numbers = x.numel()
+    if numbers < SMALL_NUMBERS or not _reusing(x):
+        return
     kept = sum(len(tensors) * size for (size, _), tensors in _waiting.items())
-    if _reusing(x) and kept + x.numel() <= KEPT_NUMBERS:
-        _waiting.setdefault((x.numel(), x.dtype), []).append(x.detach().view(-1))
+    if kept + numbers <= KEPT_NUMBERS:
+        _waiting.setdefault((numbers, x.dtype), []).append(x.detach().view(-1))
 
 
 def clear() -> None:
@@ -68,4 +74,4 @@ def _advise():
 
 def _reusing(x: Tensor) -> bool:
     recording = torch.is_grad_enabled() or torch.compiler.is_compiling()
-    return x.device.type == "cpu" and not recording and not torch.is_inference_mode_enabled()
+    return x.is_cpu and not recording and not torch.is_inference_mode_enabled()
