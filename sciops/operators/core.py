@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from .modes import leftward, mix, rightward, rows_of
-from .scratch import fresh, give, take
+from .scratch import lend
 
 WHOLE_NUMBERS = 2**25  # a D of more numbers than this (128 MB in float32) is made in chunks
 CHUNK_NUMBERS = 2**21  # of this size, which stays in the cache
@@ -89,72 +89,60 @@ def _forward(c: Tensor, first: Tensor, partial: Tensor, blocks: Sequence[Tensor]
 
 
 def _backward(c, first, partial, blocks, kept, g):
-    """Gradients for c, first, partial and the blocks; the memory of `kept` is used up."""
+    """Gradients for c, first, partial and the blocks; d in `kept` is overwritten."""
     inputs, z, d = kept
     axes = len(blocks) // 2
     order = [*range(axes), *reversed(range(axes, 2 * axes))]  # blocks as they were applied
     for_blocks: list = [None] * len(blocks)
     for step in reversed(range(axes, 2 * axes)):
-        block, last = order[step], step == 2 * axes - 1
-        g, for_blocks[block] = _left_backward(blocks[block], inputs[step], g, last=last)
+        block = order[step]
+        g, for_blocks[block] = _left_backward(blocks[block], inputs[step], g)
     if d is not None:
         g, for_first, for_partial = _mix_backward(z, d, first, partial, g)
-        give(d)
     else:
         g, for_first, for_partial = _mix_in_chunks_backward(z, first, partial, g)
     for step in reversed(range(axes)):
         block = order[step]
-        g, for_blocks[block] = _left_backward(blocks[block], inputs[step], g, last=False)
-    for x in (z, *inputs[1:]):
-        give(x)
+        g, for_blocks[block] = _left_backward(blocks[block], inputs[step], g)
     return g.view_as(c), for_first, for_partial, *for_blocks
 
 
 def _left(block: Tensor, x: Tensor) -> Tensor:
     """block · x for (rows, columns) and (before, columns, after), into reused memory."""
-    out = take((len(x), len(block), x.shape[2]), x)
+    out = lend((len(x), len(block), x.shape[2]), x)
     return torch.bmm(block.expand(len(x), -1, -1), x, out=out)
 
 
-def _left_backward(block: Tensor, x: Tensor, g: Tensor, *, last: bool) -> tuple[Tensor, Tensor]:
-    """Gradients for x and the block; that for the result is used up unless it is the `last`."""
-    before = g
+def _left_backward(block: Tensor, x: Tensor, g: Tensor) -> tuple[Tensor, Tensor]:
+    """Gradients for x and the block."""
     g = g.reshape(len(x), len(block), -1)
-    for_x = torch.bmm(block.mT.expand(len(x), -1, -1), g, out=take(x.shape, x))
-    pairs = torch.bmm(g, x.mT, out=take((len(x), *block.shape), x))
-    for_block = pairs.sum(0)
-    give(pairs)
-    if not last:
-        give(before)
-    return for_x, for_block
+    for_x = torch.bmm(block.mT.expand(len(x), -1, -1), g, out=lend(x.shape, x))
+    pairs = torch.bmm(g, x.mT, out=lend((len(x), *block.shape), x))
+    return for_x, pairs.sum(0)
 
 
 def _mix(z: Tensor, first: Tensor, partial: Tensor) -> tuple[Tensor, Tensor]:
     """z D, (f, 2·b, o), and D, (2·f₀, rest·i·o)."""
-    d = torch.mm(first, partial.flatten(1), out=take((len(first), partial[0].numel()), z))
+    d = torch.mm(first, partial.flatten(1), out=lend((len(first), partial[0].numel()), z))
     re, im = d.view(2, -1, *partial.shape[-2:])
     iz = _turned(z)
-    x = torch.bmm(z.flatten(1, 2), re, out=take((len(z), 2 * z.shape[2], re.shape[2]), z))
+    x = torch.bmm(z.flatten(1, 2), re, out=lend((len(z), 2 * z.shape[2], re.shape[2]), z))
     x.baddbmm_(iz.flatten(1, 2), im)
-    give(iz)
     return x, d
 
 
 def _mix_backward(z, d, first, partial, g) -> tuple[Tensor, Tensor, Tensor]:
-    """Gradients for z, first and partial; d is overwritten by its own gradient, g is used up."""
+    """Gradients for z, first and partial; d is overwritten by its own gradient."""
     batch, i = z.shape[2:]
     g = g.reshape(len(z), 2 * batch, -1)
     re, im = d.view(2, -1, i, g.shape[2])
-    for_iz = torch.bmm(g, im.mT, out=take((len(z), 2 * batch, i), z)).view_as(z)
+    for_iz = torch.bmm(g, im.mT, out=lend((len(z), 2 * batch, i), z)).view_as(z)
     for_z = _turned(for_iz)
     for_z.flatten(1, 2).baddbmm_(g, re.mT, beta=-1)  # (√−1)ᵀ = −√−1
-    give(for_iz)
     iz = _turned(z)
     torch.bmm(z.flatten(1, 2).mT, g, out=re)
     torch.bmm(iz.flatten(1, 2).mT, g, out=im)
-    give(iz)
-    give(g)
-    for_partial = torch.mm(first.mT, d, out=fresh((first.shape[1], d.shape[1]), d))
+    for_partial = torch.mm(first.mT, d, out=lend((first.shape[1], d.shape[1]), d))
     return for_z, d @ partial.flatten(1).mT, for_partial.view_as(partial)
 
 
@@ -171,10 +159,8 @@ def _mix_in_chunks(z: Tensor, first: Tensor, partial: Tensor) -> Tensor:
     out = torch.empty(len(z), *shape[2:], dtype=z.dtype, device=z.device).view(shape)
     for chunk in _chunks(first, partial):
         part = _part(z, partial, chunk)
-        x, d = _mix(part, first, partial[:, chunk].contiguous())
+        x, _ = _mix(part, first, partial[:, chunk].contiguous())
         out[:, chunk] = x.unflatten(0, (out.shape[0], -1))
-        for used in (part, x, d):
-            give(used)
     return out.flatten(0, 1)
 
 
@@ -184,14 +170,12 @@ def _mix_in_chunks_backward(z, first, partial, g) -> tuple[Tensor, Tensor, Tenso
     g = g.reshape(len(z), 2 * z.shape[2], -1)
     for chunk in _chunks(first, partial):
         part, columns = _part(z, partial, chunk), partial[:, chunk].contiguous()
-        d = torch.mm(first, columns.flatten(1), out=take((len(first), columns[0].numel()), z))
+        d = torch.mm(first, columns.flatten(1), out=lend((len(first), columns[0].numel()), z))
         found = _mix_backward(part, d, first, columns, _part(g, partial, chunk))
         place = for_z.unflatten(0, (-1, partial.shape[1]))[:, chunk]
         place.copy_(found[0].view_as(place))
         for_first = for_first + found[1]
         for_partial[:, chunk] = found[2]
-        for used in (part, d, found[0]):
-            give(used)
     return for_z, for_first, for_partial
 
 
@@ -203,7 +187,7 @@ def _part(x: Tensor, partial: Tensor, chunk: slice) -> Tensor:
 
 def _turned(z: Tensor) -> Tensor:
     """`turned`, into reused memory."""
-    out = take(z.shape, z)
+    out = lend(z.shape, z)
     out = torch.empty_like(z) if out is None else out
     torch.neg(z[:, 1], out=out[:, 0])
     out[:, 1].copy_(z[:, 0])

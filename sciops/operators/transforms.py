@@ -24,7 +24,7 @@ import torch
 from torch import Tensor
 
 from .butterfly import constant
-from .scratch import fresh, give, take
+from .scratch import lend
 
 GRIDS = ("periodic", "closed")
 
@@ -205,39 +205,32 @@ def _inward(x: Tensor, bases: Sequence[Tensor]) -> Tensor:  # (b, c, *n) -> (*r,
     batch, channels = x.shape[:2]
     x = x.contiguous()
     for axis in reversed(range(len(bases))):
-        before, x = x, _along(bases[axis], x, axis + 2, temporary=True)
-        if axis < len(bases) - 1:
-            give(before)
-    flat = x.view(batch * channels, -1)
-    out = _transposed(flat).view(*x.shape[2:], batch, channels)
-    give(flat)
-    return out
+        x = _along(bases[axis], x, axis + 2)
+    return _transposed(x.view(batch * channels, -1)).view(*x.shape[2:], batch, channels)
 
 
 def _outward(c: Tensor, bases: Sequence[Tensor]) -> Tensor:  # (*r, b, c) -> (b, c, *n)
     *rows, batch, channels = c.shape
     y = _transposed(c.reshape(-1, batch * channels)).view(batch, channels, *rows)
     for axis in range(len(bases)):
-        before, y = y, _along(bases[axis], y, axis + 2, temporary=axis < len(bases) - 1)
-        give(before)
+        y = _along(bases[axis], y, axis + 2)
     return y
 
 
-def _along(matrix: Tensor, x: Tensor, axis: int, *, temporary: bool) -> Tensor:
-    """Apply a matrix (r, n) along one axis of a contiguous x, as one batched GEMM."""
+def _along(matrix: Tensor, x: Tensor, axis: int) -> Tensor:
+    """Apply a matrix (r, n) along one axis of a contiguous x, as one GEMM per row of that axis."""
     shape = (*x.shape[:axis], len(matrix), *x.shape[axis + 1 :])
-    if axis < x.ndim - 1:
-        x = x.view(-1, x.shape[axis], math.prod(shape[axis + 1 :]))
-        pair = matrix.expand(len(x), -1, -1), x
-    else:
-        x = x.view(-1, *x.shape[-2:])
-        pair = x, matrix.mT.expand(len(x), -1, -1)
-    place = take if temporary else fresh
-    out = place((len(x), pair[0].shape[1], pair[1].shape[2]), x)
-    return torch.bmm(*pair, out=out).view(shape)
+    out = lend(shape, x)
+    if axis == x.ndim - 1:
+        x = x.view(-1, x.shape[-1])
+        out = out if out is None else out.view(len(x), -1)
+        return torch.mm(x, matrix.mT, out=out).view(shape)
+    x = x.view(-1, x.shape[axis], math.prod(shape[axis + 1 :]))
+    out = out if out is None else out.view(len(x), len(matrix), -1)
+    return torch.bmm(matrix.expand(len(x), -1, -1), x, out=out).view(shape)
 
 
 def _transposed(x: Tensor) -> Tensor:
-    return x.mT.clone(
-        memory_format=torch.contiguous_format
-    )  # never x itself, as `contiguous` may be
+    out = lend((x.shape[1], x.shape[0]), x)
+    out = x.new_empty(x.shape[1], x.shape[0]) if out is None else out
+    return out.copy_(x.mT)

@@ -92,17 +92,26 @@ def test_interleaved_graphs_do_not_share_memory():
             torch.testing.assert_close(kept.detach(), value)
 
 
-def test_scratch_memory_is_bounded_reused_and_only_outside_of_graphs(monkeypatch):
+def test_scratch_memory_is_lent_outside_of_graphs_and_comes_back_by_itself():
     scratch.clear()
     like = torch.zeros(1)
-    assert scratch.take((3, 4), like) is None  # gradients are being recorded: torch allocates
+    assert scratch.lend((3, 4), like) is None  # gradients are being recorded: torch allocates
+    for mode in (torch.no_grad, torch.inference_mode):
+        with mode():
+            x = scratch.lend((3, 4), like)
+            place, view = x.data_ptr(), x.view(2, 6)[1:]
+            del x
+            assert scratch.lend((2, 6), like).data_ptr() != place  # a view is still in use
+            del view
+            assert scratch.lend((2, 6), like).data_ptr() == place
+            assert scratch.lend((2, 6), like.double()).dtype == torch.float64
+
+
+def test_scratch_memory_that_waits_is_bounded(monkeypatch):
+    scratch.clear()
+    monkeypatch.setattr(scratch, "KEPT_BYTES", 4 * 20)
     with torch.no_grad():
-        x = scratch.take((3, 4), like)
-        scratch.give(x)
-        assert scratch.take((2, 6), like).data_ptr() == x.data_ptr()
-        assert scratch.take((2, 6), like).data_ptr() != x.data_ptr()
-        monkeypatch.setattr(scratch, "KEPT_NUMBERS", 20)
-        scratch.give(torch.zeros(15))
-        scratch.give(torch.zeros(6))
-        assert sum(len(v) for v in scratch._waiting.values()) == 1
+        for numbers in (6, 15, 6, 18):  # the last needs the room of the others
+            scratch.lend((numbers,), torch.zeros(1))
+        assert {kind[0] for kind, group in scratch._waiting.items() if group} == {18}
     scratch.clear()
