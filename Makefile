@@ -22,8 +22,10 @@ demo: $(STAMP) ## a quick comparison of the operators, with a picture in out/
 	@mkdir -p out
 	$(BIN)/python -m benchmarks.operators --quick --figure out/operators.png
 
-bench: $(STAMP) ## the full comparison of the operators
+bench: $(STAMP) ## all benchmarks: operators, the Darcy solver, feeding a network
 	$(BIN)/python -m benchmarks.operators
+	$(BIN)/python -m benchmarks.darcy
+	$(BIN)/python -m benchmarks.feeding
 
 lint: $(STAMP) ## style checks
 	$(BIN)/ruff check

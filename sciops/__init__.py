@@ -7,11 +7,17 @@ used, so `import sciops` is quick and does not even load torch.
 from importlib import import_module
 from typing import Any
 
-__version__ = "0.1.0"
+from .version import __version__ as __version__
 
 # public verb → the module that defines it
 _VERBS = {
     "arch_parameters": "sciops.operators",
+    "check": "sciops.domains.checking",
+    "datasets": "sciops.catalogue",
+    "from_arrays": "sciops.catalogue",
+    "generate": "sciops.catalogue",
+    "load": "sciops.catalogue",
+    "read": "sciops.catalogue",
     "relax": "sciops.searching.patch",
     "relaxation_report": "sciops.searching.relaxation",
     "weight_parameters": "sciops.operators",

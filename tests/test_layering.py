@@ -11,22 +11,36 @@ PATHS = sorted(file.relative_to(HOUSE) for file in HOUSE.rglob("*.py"))
 
 # module or folder of sciops/ → what it may import from the house (itself is always allowed)
 ARROWS = {
-    "__init__": {"operators", "searching"},  # the public verbs, lazily
+    "__init__": {"version", "operators", "searching"},  # the public verbs, lazily
+    "version": set(),
     "__main__": {"cli"},
     "cli": {"__init__"},  # every command is a call of a public verb
     "task": set(),
     "config": set(),
     "metrics": set(),
     "operators": set(),
-    "domains": {"task", "metrics", "data"},
+    "data": {"task"},
+    "domains": {"task", "metrics", "data", "version"},
+    "catalogue": {"domains", "data"},
     "backbones": {"operators"},
     "searching": {"operators", "backbones"},
     "training": {"searching", "backbones", "data", "metrics"},
     "evaluation": {"checkpoint", "data", "metrics"},
 }
 PLACES = set(ARROWS).union(*ARROWS.values())
-HEAVY = {"neuralop", "pytorch_lightning", "lightning", "xarray", "zarr", "Bio", "matplotlib"}
-LIGHT_PLACES = {"__init__", "operators", "searching"}  # these import HEAVY inside functions only
+HEAVY = {
+    *("neuralop", "pytorch_lightning", "lightning", "xarray", "zarr", "Bio", "matplotlib"),
+    *("pandas", "h5py", "dask", "distributed"),
+}
+LIGHT_PLACES = {
+    "__init__",
+    "operators",
+    "searching",
+    "data",
+    "domains",
+    "catalogue",
+    "cli",
+}  # these import HEAVY inside functions only
 BANNED_FOLDERS = {"utils", "common", "core"}
 
 

@@ -1,8 +1,15 @@
 """Everything README.md shows is true: its Python runs, its commands and its files exist."""
 
 import re
+import shlex
 from pathlib import Path
 from typing import NamedTuple
+
+import xarray
+from typer.testing import CliRunner
+
+import sciops
+from sciops.cli import app
 
 ROOT = Path(__file__).parents[1]
 FENCE = re.compile(r"^```([\w-]*)[^\n]*\n(.*?)^```\s*$", re.MULTILINE | re.DOTALL)
@@ -53,6 +60,7 @@ def mapped_paths(blocks: list[Block]) -> list[str]:
 def test_python_blocks_run_in_order(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")
+    monkeypatch.setenv("SCIOPS_DATA_DIR", str(tmp_path / "kept"))
     blocks = [block for block in readme_blocks() if block.language == "python"]
     assert blocks, "README.md shows no ```python block"
     namespace = {"__name__": "__main__"}
@@ -65,6 +73,29 @@ def test_make_commands_are_targets():
     goals = set().union(*(make_goals(b.text) for b in readme_blocks() if b.language in SHELLS))
     assert goals, "README.md shows no make command in a ```sh block"
     assert goals - make_targets((ROOT / "Makefile").read_text(encoding="utf-8")) == set()
+
+
+def sciops_commands(blocks: list[Block]) -> list[list[str]]:
+    """The words of every `sciops …` line in a shell block."""
+    lines = [line for b in blocks if b.language in SHELLS for line in b.text.splitlines()]
+    return [shlex.split(line)[1:] for line in lines if line.startswith("sciops ")]
+
+
+def test_sciops_commands_run_in_order_and_the_data_page_reads_their_store(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    commands = sciops_commands(readme_blocks())
+    assert commands, "README.md shows no sciops command in a ```sh block"
+    for words in commands:
+        result = CliRunner().invoke(app, words)
+        assert result.exit_code == 0, result.output
+    page = (ROOT / "datasets" / "README.md").read_text(encoding="utf-8")
+    for block in find_blocks(page):
+        exec(compile(block.text, "datasets/README.md", "exec"), {"xarray": xarray})
+
+
+def test_every_data_set_has_a_card():
+    cards = {path.parent.name for path in (ROOT / "datasets").glob("*/README.md")}
+    assert cards == set(sciops.datasets().index)
 
 
 def test_files_of_the_map_exist():

@@ -1,0 +1,5 @@
+"""`python -m sciops` is the `sciops` command."""
+
+from .cli import main
+
+main()

@@ -1,0 +1,195 @@
+"""The verbs of data: `datasets`, `generate`, `load`, `read`.  Nothing is ever downloaded."""
+
+import os
+import warnings
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .domains import DOMAINS, domain_named
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+HASHED_BYTES = 2**30  # a kept store up to this size is hashed before it is used again
+
+
+def datasets() -> "pd.DataFrame":
+    """What `generate`, `load` and `read` know, as a table.
+
+    >>> list(datasets().index)
+    ['burgers', 'darcy', 'navier_stokes']
+    """
+    import pandas as pd
+
+    known = [domain_named(name) for name in DOMAINS]
+    return pd.DataFrame(
+        {
+            "title": [d.title for d in known],
+            "equation": [d.equation for d in known],
+            "inputs": [", ".join(f.variable for f in d.inputs) for d in known],
+            "targets": [", ".join(f.variable for f in d.targets) for d in known],
+            "axes": [", ".join(d.boundary_conditions) for d in known],
+            "parameters": [_signature(d) for d in known],
+        },
+        index=pd.Index([d.name for d in known], name="name"),
+    )
+
+
+def _signature(known) -> str:
+    return ", ".join(f"{k}={v}" for k, v in known.parameters.items() if v is not None)
+
+
+def data_dir() -> Path:
+    """Where generated data are kept: $SCIOPS_DATA_DIR, or the user's cache directory."""
+    from platformdirs import user_cache_path
+
+    return Path(os.environ.get("SCIOPS_DATA_DIR") or user_cache_path("sciops"))
+
+
+def generate(
+    name: str,
+    n: int = 64,
+    *,
+    resolution: int | None = None,
+    seed: int = 0,
+    n_val: int = 0,
+    n_test: int = 0,
+    out: str | Path | None = None,
+    workers: int | None = None,
+    scheduler=None,
+    progress: bool = True,
+    overwrite: bool = False,
+    **parameters,
+) -> "xr.Dataset | xr.DataTree":
+    """Solve the equation of `name` for n random samples.
+
+    Sample k is the same function whatever n, the resolution or the number of workers.
+
+    out:        a zarr store to write, with the splits train (n samples), val and test; what is
+                returned is then the opened store.  An interrupted call goes on where it stopped.
+    workers:    threads; None is one for each core
+    scheduler:  address of a Dask scheduler (or a Client) that shares the file system of `out`
+    parameters: of the equation, see `sciops.datasets()`
+
+    >>> generate("darcy", n=2, resolution=17, progress=False)["u"].sizes
+    Frozen({'sample': 2, 'x': 17, 'y': 17})
+    """
+    from .domains.recipe import Recipe
+
+    recipe = Recipe(name, resolution, seed, parameters)
+    counts = {"train": n, "val": n_val, "test": n_test}
+    if out is not None:
+        from .data.generation import build
+        from .data.store import open_store
+
+        running = dict(workers=workers, scheduler=scheduler, progress=progress, overwrite=overwrite)
+        build(
+            Path(out), recipe.spec(counts), recipe.make_block, block=recipe.domain.block, **running
+        )
+        return open_store(out)
+    if scheduler is not None or n_val or n_test:
+        raise ValueError("n_val, n_test and scheduler need a store to write: give out='….zarr'")
+    return recipe.in_memory(n, workers=workers, progress=progress)
+
+
+def load(
+    name: str,
+    *,
+    resolution: int | Sequence[int] | None = None,
+    n_train: int = 1000,
+    n_val: int = 100,
+    n_test: int = 100,
+    seed: int = 0,
+    progress: bool = True,
+    **parameters,
+) -> "xr.DataTree":
+    """A data set with the splits train, val and test; generated on first use, then kept.
+
+    resolution: one, or several of the *same* samples; the tree then has a branch for each,
+                `tree["64/train"]`
+    """
+    if not isinstance(resolution, int | np.integer) and resolution is not None:
+        import xarray as xr
+
+        one = partial(load, name, n_train=n_train, n_val=n_val, n_test=n_test, seed=seed)
+        trees = {str(r): one(resolution=r, progress=progress, **parameters) for r in resolution}
+        if not trees:
+            raise ValueError("resolution=[] is empty; give at least one, or None for the default")
+        return xr.DataTree(children=trees)
+    from .domains.recipe import Recipe
+
+    recipe = Recipe(name, resolution, seed, parameters)
+    spec = recipe.spec({"train": n_train, "val": n_val, "test": n_test})
+    path = data_dir() / name / f"{recipe.resolution}-{spec.fingerprint()[:16]}.zarr"
+    return _kept(path, recipe, spec, progress)
+
+
+def _kept(path: Path, recipe, spec, progress: bool) -> "xr.DataTree":
+    """The store at `path`; one that is missing or damaged is generated (again)."""
+    from .data.generation import build
+    from .data.store import StoreError, open_store
+    from .domains.checking import check
+
+    damaged = False
+    if path.exists():
+        try:
+            size = sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
+            return open_store(path, full=size <= HASHED_BYTES)
+        except StoreError as error:
+            warnings.warn(f"{error}; it is generated again", stacklevel=3)
+            damaged = True
+    path.parent.mkdir(parents=True, exist_ok=True)
+    block = recipe.domain.block
+    build(path, spec, recipe.make_block, block=block, progress=progress, overwrite=damaged)
+    tree = open_store(path)
+    report = check(tree)
+    if not report:
+        raise RuntimeError(
+            f"the generated {recipe.domain.name} data fail their own check: {report.failures}; "
+            "the parameters are probably beyond what the solver was made for"
+        )
+    return tree
+
+
+def read(name: str, paths, *, out: str | Path | None = None, **options) -> "xr.DataTree":
+    """Read the field's own files: FNO's .mat, neuraloperator's .pt, PDEBench's HDF5, or your own.
+
+    paths:   a file, a list of files, or {variable: file}
+    out:     a zarr store to write; what is returned is then the opened store
+    options: of `sciops.domains.reading.read_layout`, above all
+             fields={"a": "coeff", "u": "sol"} (our variable: the file's), coords=, resolution=,
+             split=, parameters=
+
+    The data are checked; what looks wrong is a warning, because they are yours to judge.
+    """
+    from .domains.reading import read_layout
+
+    return _arrived(read_layout(name, paths, **options), out)
+
+
+def from_arrays(name: str, arrays, *, out: str | Path | None = None, **options) -> "xr.DataTree":
+    """Your own arrays as labelled data: `from_arrays("darcy", {"a": a, "u": u})`.
+
+    options: of `sciops.domains.labelling.from_arrays`: coords=, parameters=, split=
+    """
+    from .domains import labelling
+
+    return _arrived(labelling.from_arrays(name, arrays, **options), out)
+
+
+def _arrived(tree: "xr.DataTree", out: str | Path | None) -> "xr.DataTree":
+    from .domains.checking import check
+
+    for failure in check(tree).failures:
+        warnings.warn(failure, stacklevel=3)
+    if out is None:
+        return tree
+    from .data.store import open_store, write
+
+    write(out, tree)
+    return open_store(out)

@@ -1,0 +1,43 @@
+"""Where the parts of a store are computed: threads here, or the workers of a Dask cluster."""
+
+import contextlib
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, as_completed
+
+from .parts import Part
+
+
+def on_threads(
+    workers: int | None, make_part: Callable, parts: list[Part], report: Callable
+) -> None:
+    """Make the parts in threads."""
+    if workers is not None and workers < 1:
+        raise ValueError(f"workers={workers!r} must be at least 1, or None for all cores")
+    with ThreadPoolExecutor(workers or cores()) as pool:
+        futures = [pool.submit(make_part, part) for part in parts]
+        try:
+            for future in as_completed(futures):
+                report(future.result())
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def on_cluster(scheduler, make_part: Callable, parts: list[Part], report: Callable) -> None:
+    """Make the parts on the workers of a Dask cluster."""
+    try:
+        import distributed
+    except ImportError:
+        raise ImportError('a scheduler needs Dask: pip install "sciops[dask]"') from None
+    with contextlib.ExitStack() as stack:
+        own = isinstance(scheduler, str)
+        client = stack.enter_context(distributed.Client(scheduler)) if own else scheduler
+        futures = client.map(make_part, parts, pure=False)
+        stack.callback(client.cancel, futures)
+        for future in distributed.as_completed(futures):
+            report(future.result())
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

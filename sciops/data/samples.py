@@ -1,0 +1,127 @@
+"""From labelled data to tensors: what fits in memory becomes one tensor per side of the task.
+
+xarray is the interface, not the inner loop: labels are read once, batches are gathered from
+contiguous memory by `__getitems__`, a whole batch at a time.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.utils.data import DataLoader, Dataset
+
+from sciops.task import Axis, Batch, Field, Task
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+NOT_SPACE = ("sample", "time")
+
+
+def task_of(ds: "xr.Dataset") -> Task:
+    """What the metadata of a data set declare: inputs, targets and the axes they live on."""
+    inputs, targets = (_fields(ds, role) for role in ("inputs", "targets"))
+    dims = [d for d in ds[inputs[0].variable].dims if d not in NOT_SPACE]
+    for field in (*inputs, *targets):
+        space = [d for d in ds[field.variable].dims if d not in NOT_SPACE]
+        if space != dims:
+            raise ValueError(
+                f"{field.variable!r} has the axes {space}, {inputs[0].variable!r} has {dims}; "
+                "inputs and targets must share their grid"
+            )
+    boundaries = ds.attrs.get("boundary_conditions", {})
+    axes = tuple(_axis(ds, dim, boundaries.get(dim) == "periodic") for dim in dims)
+    return Task(ds.attrs.get("name", "data"), inputs, targets, axes)
+
+
+def _fields(ds: "xr.Dataset", role: str) -> tuple[Field, ...]:
+    declared = ds.attrs.get(role)
+    if not declared:
+        raise ValueError(
+            f"the data do not say what their {role} are; set attrs[{role!r}] = "
+            '[{"variable": "a", "frames": None}], or use sciops.from_arrays'
+        )
+    fields = []
+    for entry in declared:
+        variable, frames = entry["variable"], entry.get("frames")
+        if variable not in ds:
+            known = ", ".join(map(str, ds.data_vars))
+            raise ValueError(f"attrs[{role!r}] name {variable!r}, but the variables are {known}")
+        if frames is not None and not 0 <= frames[0] < frames[1] <= ds.sizes["time"]:
+            raise ValueError(
+                f"attrs[{role!r}] ask for the frames {list(frames)} of {variable!r}, "
+                f"which has {ds.sizes['time']}"
+            )
+        fields.append(Field(variable, None if frames is None else (frames[0], frames[1])))
+    return tuple(fields)
+
+
+def _axis(ds: "xr.Dataset", dim: str, periodic: bool) -> Axis:
+    points = np.asarray(ds[dim].values, float)
+    extent = points[-1] - points[0]
+    spacing = extent / (len(points) - 1) if len(points) > 1 else 1.0
+    length = extent + spacing if periodic else extent
+    return Axis(dim, tuple(points.tolist()), periodic, float(length))
+
+
+def variables_of(task: Task) -> list[str]:
+    """The variables a task needs."""
+    return sorted({field.variable for field in (*task.inputs, *task.targets)})
+
+
+def as_batch(variables: Mapping[str, Tensor], task: Task) -> Batch:
+    """Variables (n, [time,] *space) as channels of the two sides of a task, in float32."""
+    return Batch(*(_channels(variables, side) for side in (task.inputs, task.targets)))
+
+
+def _channels(variables: Mapping[str, Tensor], fields: Sequence[Field]) -> Tensor:
+    parts = [
+        variables[f.variable].unsqueeze(1)
+        if f.frames is None
+        else variables[f.variable][:, slice(*f.frames)]
+        for f in fields
+    ]
+    one = parts[0] if len(parts) == 1 else torch.cat(parts, 1)
+    return one.float().contiguous()
+
+
+class MemorySamples(Dataset):
+    """Samples in two tensors; a list of indices gives a `Batch`."""
+
+    def __init__(self, ds: "xr.Dataset", task: Task | None = None):
+        self.task = task_of(ds) if task is None else task
+        names = variables_of(self.task)
+        self.x, self.y = as_batch({n: torch.tensor(ds[n].values) for n in names}, self.task)
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    def __getitem__(self, index: int) -> Batch:
+        return Batch(self.x[index], self.y[index])
+
+    def __getitems__(self, indices: Sequence[int]) -> Batch:
+        chosen = torch.as_tensor(indices)
+        return Batch(self.x.index_select(0, chosen), self.y.index_select(0, chosen))
+
+
+def batches(
+    samples: Dataset, batch_size: int, *, shuffle: bool = False, seed: int = 0, workers: int = 0
+) -> DataLoader:
+    """A loader of `Batch`es; the order of a shuffled one depends on the seed alone."""
+    generator = torch.Generator().manual_seed(seed)
+    return DataLoader(
+        samples,
+        batch_size=batch_size,
+        shuffle=shuffle,
+        generator=generator,
+        collate_fn=_as_it_is,
+        num_workers=workers,
+        multiprocessing_context="forkserver" if workers else None,
+        persistent_workers=workers > 0,
+    )
+
+
+def _as_it_is(batch: Batch) -> Batch:
+    return batch

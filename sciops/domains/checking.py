@@ -1,0 +1,234 @@
+"""Is this data what it says it is?  Labels, finite values, leaks between splits, and the equation.
+
+Published data sets had wrong time scales, wrong ranges and parameters that never varied; a network
+trains on them all the same.  `check` looks before.
+"""
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sciops.data.samples import task_of
+
+from . import DOMAINS, ONLY_READ, domain_named
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+RESIDUAL_SAMPLES = 4  # of each split, spread over it
+READ_AT_ONCE = 2**27  # bytes
+NEEDED_ATTRS = ("name", "equation", "boundary_conditions", "parameters", "inputs", "targets")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of a report."""
+
+    check: str
+    split: str
+    ok: bool
+    detail: str
+
+
+@dataclass(frozen=True)
+class CheckReport:
+    """What `check` found; true if nothing is wrong."""
+
+    findings: tuple[Finding, ...]
+
+    @property
+    def ok(self) -> bool:
+        return all(finding.ok for finding in self.findings)
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+    @property
+    def table(self) -> "pd.DataFrame":
+        import pandas as pd
+
+        return pd.DataFrame([vars(finding) for finding in self.findings])
+
+    @property
+    def failures(self) -> list[str]:
+        return [f"{f.check} ({f.split}): {f.detail}" for f in self.findings if not f.ok]
+
+    def __str__(self) -> str:
+        width = max(len(f.check) for f in self.findings)
+        return "\n".join(
+            f"{'ok  ' if f.ok else 'FAIL'} {f.check:{width}} {f.split:5} {f.detail}"
+            for f in self.findings
+        )
+
+
+def check(data: "xr.Dataset | xr.DataTree | str | Path") -> CheckReport:
+    """Check a data set, a tree of splits, or a store (whose files are then verified too).
+
+    >>> import sciops
+    >>> report = sciops.check(sciops.generate("darcy", n=4, resolution=17, progress=False))
+    >>> report.ok
+    True
+    """
+    findings: list[Finding] = []
+    if isinstance(data, str | Path):
+        from sciops.data.store import open_store
+
+        data = open_store(data, full=True)
+        findings.append(Finding("files", "all", True, "every file has the size and hash it had"))
+    for label, splits in _collections(data):
+        for split, ds in splits.items():
+            findings += _check_split(label + split, ds)
+        if len(splits) > 1:
+            findings.append(_no_leaks(label or "all", splits))
+    return CheckReport(tuple(findings))
+
+
+def _collections(data) -> Iterator[tuple[str, dict[str, "xr.Dataset"]]]:
+    """Labels and splits: one collection, or one for each resolution."""
+    import xarray as xr
+
+    if isinstance(data, xr.Dataset):
+        yield "", {"data": data}
+        return
+    if not isinstance(data, xr.DataTree):
+        raise ValueError(
+            f"expected an xarray.Dataset, a DataTree or the path of a store, got {type(data)}"
+        )
+    children = dict(data.children)
+    if children and all(not child.data_vars and child.children for child in children.values()):
+        for name, child in children.items():
+            yield from ((f"{name}/{label}", splits) for label, splits in _collections(child))
+        return
+    attrs = data.attrs
+    splits = {n: c.to_dataset().assign_attrs({**attrs, **c.attrs}) for n, c in children.items()}
+    yield "", splits or {"data": data.to_dataset()}
+
+
+def _check_split(split: str, ds: "xr.Dataset") -> list[Finding]:
+    problems = list(_schema_problems(ds))
+    findings = [_finding("schema", split, problems, "labelled as the schema wants")]
+    if problems:
+        return findings  # the rest would only repeat it
+    findings.append(_finding("coordinates", split, list(_coordinate_problems(ds)), "increasing"))
+    bad = list(_value_problems(ds))
+    findings.append(_finding("values", split, bad, "finite, and different in every sample"))
+    if not bad:
+        findings.append(_equation(split, ds))
+    return findings
+
+
+def _finding(check: str, split: str, problems: list[str], fine: str) -> Finding:
+    return Finding(check, split, not problems, "; ".join(problems) or fine)
+
+
+def _schema_problems(ds: "xr.Dataset") -> Iterator[str]:
+    missing = [name for name in NEEDED_ATTRS if name not in ds.attrs]
+    if missing:
+        yield f"attrs lack {', '.join(missing)}"
+    for name, variable in ds.data_vars.items():
+        if not variable.dims or variable.dims[0] != "sample":
+            yield f"{name} has the dimensions {variable.dims}, the first must be 'sample'"
+        if variable.dtype.kind != "f":
+            yield f"{name} holds {variable.dtype}, not floating-point numbers"
+        if not variable.attrs.get("units"):
+            yield f"{name} has no units (use '1' for a number without)"
+    lacking = [d for d in ds.dims if d not in ds.coords]
+    if lacking:
+        yield f"no coordinates for {', '.join(map(str, lacking))}"
+    if not missing and not lacking and ds.data_vars:
+        try:
+            task_of(ds)
+        except ValueError as error:
+            yield str(error)
+
+
+def _coordinate_problems(ds: "xr.Dataset") -> Iterator[str]:
+    boundaries = ds.attrs["boundary_conditions"]
+    for dim in ds.dims:
+        points = np.asarray(ds[dim].values, float)
+        gaps = np.diff(points)
+        if not np.isfinite(points).all():
+            yield f"{dim} is not finite"
+        elif dim == "sample":
+            if len(np.unique(points)) < len(points):
+                yield "sample numbers repeat"
+        elif (gaps <= 0).any():
+            yield f"{dim} does not increase"
+        elif boundaries.get(dim) == "periodic" and len(gaps) and np.ptp(gaps) > 1e-4 * gaps.mean():
+            yield f"{dim} is periodic, but its spacing varies from {gaps.min():g} to {gaps.max():g}"
+
+
+def _value_problems(ds: "xr.Dataset") -> Iterator[str]:
+    for name, variable in ds.data_vars.items():
+        bad, low, high = 0, np.inf, -np.inf
+        seen: set[bytes] = set()
+        for part in _parts(variable):
+            finite = np.isfinite(part)
+            bad += int((~finite.reshape(len(part), -1).all(1)).sum())
+            values = part[finite]
+            low, high = min(low, values.min(initial=np.inf)), max(high, values.max(initial=-np.inf))
+            seen.update(_digests(part))
+        if bad:
+            yield f"{name}: {bad} of {len(variable)} samples have NaN or infinite values"
+        elif low == high:
+            yield f"{name} is {low:g} everywhere"
+        elif len(seen) == 1 < len(variable):
+            yield f"{name} is the same in all {len(variable)} samples"
+
+
+def _parts(variable: "xr.DataArray") -> Iterator[np.ndarray]:
+    """A variable in pieces of bounded size."""
+    count = max(1, READ_AT_ONCE // max(1, variable.nbytes // max(1, len(variable))))
+    for start in range(0, len(variable), count):
+        yield variable[start : start + count].values
+
+
+def _digests(part: np.ndarray) -> list[bytes]:
+    return [hashlib.blake2b(np.ascontiguousarray(row), digest_size=16).digest() for row in part]
+
+
+def _no_leaks(label: str, splits: Mapping[str, "xr.Dataset"]) -> Finding:
+    """No sample number, and no equal input, in two splits."""
+    problems = []
+    numbers: dict[int, str] = {}
+    digests: dict[bytes, str] = {}
+    for split, ds in splits.items():
+        for number in ds["sample"].values.tolist() if "sample" in ds.coords else []:
+            if numbers.setdefault(number, split) != split:
+                problems.append(f"sample {number} is in {numbers[number]} and in {split}")
+        for field in ds.attrs.get("inputs", []):
+            if field["variable"] not in ds:
+                continue
+            for part in _parts(ds[field["variable"]]):
+                for digest in _digests(part):
+                    if digests.setdefault(digest, split) != split:
+                        problems.append(f"{digests[digest]} and {split} share a sample")
+    problems = list(dict.fromkeys(problems))
+    more = f"; and {len(problems) - 3} more" if len(problems) > 3 else ""
+    detail = "; ".join(problems[:3]) + more
+    return Finding("splits", label, not problems, detail or "no sample is in two splits")
+
+
+def _equation(split: str, ds: "xr.Dataset") -> Finding:
+    """How far some samples are from solving what they are said to solve."""
+    name = ds.attrs["name"]
+    if name not in DOMAINS | ONLY_READ:
+        return Finding("equation", split, True, f"not checked: no equation is known for {name!r}")
+    known = domain_named(name)
+    missing = [p for p in known.declared if p not in ds.attrs["parameters"]]
+    if missing:
+        detail = f"not checked: attrs['parameters'] do not say {', '.join(missing)}"
+        return Finding("equation", split, True, detail)
+    chosen = np.unique(np.linspace(0, ds.sizes["sample"] - 1, RESIDUAL_SAMPLES).astype(int))
+    some = ds.isel(sample=chosen).load()
+    try:
+        worst, limit = float(np.max(known.defects(some))), known.tolerance(some)
+    except ValueError as error:
+        return Finding("equation", split, False, str(error))
+    detail = f"defect {worst:.2g} (at most {limit:.2g} is expected) in {len(chosen)} samples"
+    return Finding("equation", split, bool(worst <= limit), detail)

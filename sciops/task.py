@@ -1,0 +1,61 @@
+"""Task: what is predicted from what, on which axes.  Batch: the tensors a network sees.
+
+A Task is read once from a store's metadata and flows forward only: it sizes a backbone, says which
+axes are periodic and which variables are inputs.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A spatial axis of a grid, in physical units."""
+
+    name: str
+    points: tuple[float, ...]  # increasing
+    periodic: bool
+    length: float  # of the period, or between the end points
+
+    @property
+    def size(self) -> int:
+        return len(self.points)
+
+
+@dataclass(frozen=True)
+class Field:
+    """A variable of the store, or some of its frames: (start, stop), without the last."""
+
+    variable: str
+    frames: tuple[int, int] | None = None
+
+    @property
+    def channels(self) -> int:
+        return 1 if self.frames is None else self.frames[1] - self.frames[0]
+
+
+@dataclass(frozen=True)
+class Task:
+    """Predict the targets from the inputs, both fields on the same axes."""
+
+    name: str
+    inputs: tuple[Field, ...]
+    targets: tuple[Field, ...]
+    axes: tuple[Axis, ...]
+
+    @property
+    def in_channels(self) -> int:
+        return sum(field.channels for field in self.inputs)
+
+    @property
+    def out_channels(self) -> int:
+        return sum(field.channels for field in self.targets)
+
+
+class Batch(NamedTuple):
+    """Samples as tensors; frames of time are channels."""
+
+    x: Tensor  # (batch, in_channels, *space)
+    y: Tensor  # (batch, out_channels, *space)

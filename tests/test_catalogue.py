@@ -1,0 +1,163 @@
+"""The verbs of data: the same samples at any number and resolution; kept, verified, mended."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import sciops
+from sciops.catalogue import data_dir
+
+SMALL = dict(n_train=10, n_val=3, n_test=4, progress=False)
+
+
+@pytest.fixture(autouse=True)
+def own_directory(tmp_path, monkeypatch):
+    monkeypatch.setenv("SCIOPS_DATA_DIR", str(tmp_path / "kept"))
+
+
+def test_table_of_what_there_is():
+    table = sciops.datasets()
+    assert list(table.index) == ["burgers", "darcy", "navier_stokes"]
+    assert "viscosity=0.1" in table.loc["burgers", "parameters"]
+
+
+def test_generated_data_are_labelled():
+    ds = sciops.generate("darcy", n=3, resolution=17, seed=5, low=4.0, progress=False)
+    assert ds["u"].dims == ("sample", "x", "y")
+    assert ds["u"].attrs["units"] == "1"
+    np.testing.assert_allclose(ds["x"], np.linspace(0, 1, 17))
+    assert ds.attrs["parameters"]["low"] == 4.0
+    assert ds.attrs["seed"] == 5
+    assert set(np.unique(ds["a"])) == {4.0, 12.0}
+
+
+@pytest.mark.parametrize("name", ["burgers", "darcy"])
+def test_a_sample_does_not_depend_on_the_others(name):
+    few = sciops.generate(name, n=3, resolution=32, progress=False, workers=1)
+    many = sciops.generate(name, n=19, resolution=32, progress=False, workers=2)
+    xr.testing.assert_identical(few, many.isel(sample=slice(0, 3)))
+    other = sciops.generate(name, n=3, resolution=32, seed=1, progress=False)
+    assert not np.allclose(few["u"], other["u"])
+
+
+def test_store_holds_what_memory_held(tmp_path):
+    tree = sciops.generate(
+        "burgers", n=9, n_test=2, resolution=32, out=tmp_path / "b.zarr", progress=False
+    )
+    ds = sciops.generate("burgers", n=9, resolution=32, progress=False)
+    xr.testing.assert_identical(tree["train"].to_dataset().load(), ds)
+    assert tree["test"]["sample"].values[0] == 2 * 10**9
+    assert sciops.check(tmp_path / "b.zarr").ok
+
+
+def test_load_generates_once_and_keeps(monkeypatch):
+    first = sciops.load("darcy", resolution=17, **SMALL)
+    assert {name: child.sizes["sample"] for name, child in first.children.items()} == {
+        "train": 10,
+        "val": 3,
+        "test": 4,
+    }
+    monkeypatch.setattr("sciops.data.generation.build", None)  # would fail if it were called
+    second = sciops.load("darcy", resolution=17, **SMALL)
+    xr.testing.assert_identical(first.load(), second.load())
+
+
+def test_load_keeps_different_requests_apart():
+    sciops.load("darcy", resolution=17, **SMALL)
+    sciops.load("darcy", resolution=17, low=4.0, **SMALL)
+    sciops.load("darcy", resolution=17, **{**SMALL, "n_train": 11})
+    assert len(list((data_dir() / "darcy").glob("*.zarr"))) == 3
+
+
+def test_a_damaged_store_is_noticed_and_made_again():
+    good = sciops.load("darcy", resolution=17, **SMALL).load()
+    (store,) = (data_dir() / "darcy").glob("*.zarr")
+    chunk = max(
+        (f for f in store.rglob("*") if f.is_file() and "/u/c." in f.as_posix()),
+        key=lambda f: f.stat().st_size,
+    )
+    spoiled = bytearray(chunk.read_bytes())
+    spoiled[100] ^= 1
+    chunk.write_bytes(spoiled)
+    with pytest.warns(UserWarning, match="generated again"):
+        mended = sciops.load("darcy", resolution=17, **SMALL)
+    xr.testing.assert_identical(good, mended.load())
+
+
+def test_several_resolutions_are_the_same_samples():
+    tree = sciops.load("darcy", resolution=[17, 33], **SMALL)
+    coarse, fine = tree["17/train"].to_dataset(), tree["33/train"].to_dataset()
+    np.testing.assert_array_equal(coarse["sample"], fine["sample"])
+    np.testing.assert_array_equal(coarse["a"], fine["a"][:, ::2, ::2])
+    difference = np.linalg.norm(coarse["u"] - fine["u"][:, ::2, ::2].values)
+    assert difference < 0.02 * np.linalg.norm(coarse["u"])
+    assert sciops.check(tree).ok
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: sciops.generate("heat"), "no data set 'heat'; there are burgers, darcy"),
+        (lambda: sciops.generate("darcy", viscosity=1), "no parameter 'viscosity'; it has"),
+        (lambda: sciops.generate("darcy", n=0), "n=0 must be a whole number ≥ 1"),
+        (lambda: sciops.generate("darcy", resolution=1.5), "resolution=1.5 must be a whole"),
+        (lambda: sciops.generate("darcy", seed=-1), "seed=-1 must be a whole number ≥ 0"),
+        (lambda: sciops.generate("darcy", n_val=3), "need a store to write"),
+        (lambda: sciops.generate("burgers", viscosity=-1.0), "viscosity=-1.0 must be"),
+        (lambda: sciops.load("darcy", resolution=[]), "is empty"),
+        (lambda: sciops.load("darcy", n_train=0, n_val=0, n_test=0), "no samples are asked for"),
+    ],
+)
+def test_bad_requests_say_what_is_wrong(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+    assert not data_dir().exists() or not any(data_dir().rglob("*"))
+
+
+def test_own_arrays_in_one_line(tmp_path):
+    made = sciops.generate("darcy", n=10, resolution=17, progress=False)
+    tree = sciops.from_arrays(
+        "darcy",
+        {"a": made["a"].values, "u": made["u"].values},
+        split={"train": 8, "test": 2},
+        out=tmp_path / "mine.zarr",
+    )
+    assert tree["train"].sizes["sample"] == 8
+    assert sciops.check(tmp_path / "mine.zarr").ok
+
+
+def test_own_arrays_that_solve_nothing_are_a_warning():
+    noise = np.random.default_rng(0).random((4, 17, 17))
+    with pytest.warns(UserWarning, match="equation"):
+        sciops.from_arrays(
+            "darcy",
+            {"a": 1 + noise, "u": noise},
+            parameters={"forcing": 1.0},
+            split={"train": 3, "test": 1},
+        )
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    files = (file for file in folder.rglob("*") if file.is_file())
+    return {file.relative_to(folder).as_posix(): file.read_bytes() for file in files}
+
+
+def test_a_conversion_killed_at_random_moments(tmp_path):
+    rng = np.random.default_rng(0)
+    fields = {name: rng.random((1500, 48, 48), np.float32) + 1 for name in ("coeff", "sol")}
+    np.savez(tmp_path / "mine.npz", **fields)
+    script = Path(__file__).with_name("conversion_kills.py")
+    command = [sys.executable, script, tmp_path / "mine.npz", tmp_path / "mine.zarr", "8"]
+    result = subprocess.run(command, capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    assert int(result.stdout) > 0, "no kill came while the store was being written"
+    whole = contents(tmp_path / "mine.zarr-undisturbed")
+    assert sciops.check(tmp_path / "mine.zarr-undisturbed").ok
+    stores = [p for p in tmp_path.glob("mine.zarr*") if not p.name.endswith("undisturbed")]
+    assert all(contents(store) == whole for store in stores)
+    assert tmp_path / "mine.zarr" in stores
+    assert not list(tmp_path.glob("*.partial"))
