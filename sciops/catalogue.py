@@ -1,13 +1,12 @@
 """The verbs of data: `datasets`, `generate`, `load`, `read`.  Nothing is ever downloaded."""
 
 import os
+import shutil
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from .domains import DOMAINS, domain_named
 
@@ -48,7 +47,7 @@ def data_dir() -> Path:
     """Where generated data are kept: $SCIOPS_DATA_DIR, or the user's cache directory."""
     from platformdirs import user_cache_path
 
-    return Path(os.environ.get("SCIOPS_DATA_DIR") or user_cache_path("sciops"))
+    return Path(os.environ.get("SCIOPS_DATA_DIR") or user_cache_path("sciops")).expanduser()
 
 
 def generate(
@@ -113,7 +112,7 @@ def load(
     resolution: one, or several of the *same* samples; the tree then has a branch for each,
                 `tree["64/train"]`
     """
-    if not isinstance(resolution, int | np.integer) and resolution is not None:
+    if isinstance(resolution, Iterable) and not isinstance(resolution, str):
         import xarray as xr
 
         one = partial(load, name, n_train=n_train, n_val=n_val, n_test=n_test, seed=seed)
@@ -143,20 +142,24 @@ def _kept(path: Path, recipe, spec, progress: bool) -> "xr.DataTree":
         except StoreError as error:
             warnings.warn(f"{error}; it is generated again", stacklevel=3)
             damaged = True
-    path.parent.mkdir(parents=True, exist_ok=True)
     block = recipe.domain.block
     build(path, spec, recipe.make_block, block=block, progress=progress, overwrite=damaged)
     tree = open_store(path)
     report = check(tree)
     if not report:
+        tree.close()
+        shutil.rmtree(path)  # or the next call would trust it
         raise RuntimeError(
-            f"the generated {recipe.domain.name} data fail their own check: {report.failures}; "
-            "the parameters are probably beyond what the solver was made for"
+            f"the generated {recipe.domain.name} data fail their own check: {report.failures}; the "
+            "resolution or the parameters are probably beyond what solver and check were made for, "
+            "and nothing was kept; sciops.generate(…, out=…) writes them all the same"
         )
     return tree
 
 
-def read(name: str, paths, *, out: str | Path | None = None, **options) -> "xr.DataTree":
+def read(
+    name: str, paths, *, out: str | Path | None = None, overwrite: bool = False, **options
+) -> "xr.DataTree":
     """Read the field's own files: FNO's .mat, neuraloperator's .pt, PDEBench's HDF5, or your own.
 
     paths:   a file, a list of files, or {variable: file}
@@ -169,20 +172,22 @@ def read(name: str, paths, *, out: str | Path | None = None, **options) -> "xr.D
     """
     from .domains.reading import read_layout
 
-    return _arrived(read_layout(name, paths, **options), out)
+    return _arrived(read_layout(name, paths, **options), out, overwrite)
 
 
-def from_arrays(name: str, arrays, *, out: str | Path | None = None, **options) -> "xr.DataTree":
+def from_arrays(
+    name: str, arrays, *, out: str | Path | None = None, overwrite: bool = False, **options
+) -> "xr.DataTree":
     """Your own arrays as labelled data: `from_arrays("darcy", {"a": a, "u": u})`.
 
     options: of `sciops.domains.labelling.from_arrays`: coords=, parameters=, split=
     """
     from .domains import labelling
 
-    return _arrived(labelling.from_arrays(name, arrays, **options), out)
+    return _arrived(labelling.from_arrays(name, arrays, **options), out, overwrite)
 
 
-def _arrived(tree: "xr.DataTree", out: str | Path | None) -> "xr.DataTree":
+def _arrived(tree: "xr.DataTree", out: str | Path | None, overwrite: bool) -> "xr.DataTree":
     from .domains.checking import check
 
     for failure in check(tree).failures:
@@ -191,5 +196,5 @@ def _arrived(tree: "xr.DataTree", out: str | Path | None) -> "xr.DataTree":
         return tree
     from .data.store import open_store, write
 
-    write(out, tree)
+    write(out, tree, overwrite=overwrite)
     return open_store(out)

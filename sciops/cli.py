@@ -70,7 +70,12 @@ def read(
         list[str] | None, typer.Option(help="our variable = the file's, as in a=coeff")
     ] = None,
     layout: Annotated[str | None, typer.Option(help="of the file, if not recognised")] = None,
+    coord: Annotated[
+        list[str] | None, typer.Option(help="dimension = the file's variable, as in time=t")
+    ] = None,
+    val: Annotated[int | None, typer.Option(help="samples of train to validate with")] = None,
     resolution: Annotated[int | None, typer.Option(help="points to keep on each axis")] = None,
+    overwrite: bool = False,
     parameter: Parameter = None,
 ) -> None:
     """Turn a file of the field (FNO .mat, neuraloperator .pt, PDEBench HDF5, …) into a store."""
@@ -81,7 +86,10 @@ def read(
         name,
         paths,
         out=out,
+        overwrite=overwrite,
         fields=fields,
+        coords=dict(_pair(text, "--coord") for text in coord or []) or None,
+        val=val,
         layout=layout,
         resolution=resolution,
         parameters=parameters,

@@ -108,7 +108,13 @@ def test_several_resolutions_are_the_same_samples():
         (lambda: sciops.generate("darcy", seed=-1), "seed=-1 must be a whole number ≥ 0"),
         (lambda: sciops.generate("darcy", n_val=3), "need a store to write"),
         (lambda: sciops.generate("burgers", viscosity=-1.0), "viscosity=-1.0 must be"),
+        (lambda: sciops.generate("darcy", seed=2**32), "seed=4294967296 must be a whole number ≤"),
+        (lambda: sciops.generate("darcy", n=1, workers=0), "workers=0 must be at least 1"),
+        (lambda: sciops.generate("darcy", n=1, workers="two"), "workers='two' must be"),
+        (lambda: sciops.generate("navier_stokes", frames=1), "a forecast needs at least two"),
         (lambda: sciops.load("darcy", resolution=[]), "is empty"),
+        (lambda: sciops.load("darcy", resolution="64"), "resolution='64' must be a whole number"),
+        (lambda: sciops.load("darcy", resolution=64.0), "resolution=64.0 must be a whole number"),
         (lambda: sciops.load("darcy", n_train=0, n_val=0, n_test=0), "no samples are asked for"),
     ],
 )
@@ -116,6 +122,51 @@ def test_bad_requests_say_what_is_wrong(call, message):
     with pytest.raises(ValueError, match=message):
         call()
     assert not data_dir().exists() or not any(data_dir().rglob("*"))
+
+
+def test_a_folder_for_data_that_cannot_be_one_is_a_clear_error(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("SCIOPS_DATA_DIR", str(tmp_path / "file"))
+    with pytest.raises(ValueError, match=r"cannot write .*file.*choose a path"):
+        sciops.load("darcy", resolution=17, **SMALL)
+
+
+def test_the_folder_for_data_may_be_in_the_home_directory(monkeypatch):
+    monkeypatch.setenv("SCIOPS_DATA_DIR", "~/kept")
+    assert data_dir() == Path.home() / "kept"
+
+
+def test_data_that_fail_their_check_are_not_kept():
+    for _ in range(2):  # the second call must not trust what the first left
+        with pytest.raises(RuntimeError, match=r"fail their own check.*nothing was kept"):
+            sciops.load("burgers", resolution=32, steps=1, **SMALL)
+    assert not any((data_dir() / "burgers").iterdir())
+
+
+@pytest.mark.parametrize(
+    ("frames", "history"), [(2, 1), (5, 2), (10, 5), (11, 10), (20, 10), (24, 10)]
+)
+def test_every_frame_is_given_or_to_be_predicted(frames, history):
+    flow = dict(resolution=16, duration=2.0, frames=frames, progress=False)
+    ds = sciops.generate("navier_stokes", n=1, **flow)
+    assert ds.attrs["inputs"] == [{"variable": "vorticity", "frames": [0, history]}]
+    assert ds.attrs["targets"] == [{"variable": "vorticity", "frames": [history, frames]}]
+    assert sciops.check(ds).ok
+
+
+def test_a_store_of_ones_own_is_replaced_only_on_request(tmp_path):
+    made = sciops.generate("darcy", n=4, resolution=17, progress=False)
+    arrays = {"a": made["a"].values, "u": made["u"].values}
+    path = tmp_path / "mine.zarr"
+    sciops.from_arrays("darcy", arrays, out=path)
+    half = {"train": 2, "test": 2}
+    with pytest.raises(ValueError, match="overwrite=True"):
+        sciops.from_arrays("darcy", arrays, split=half, out=path)
+    tree = sciops.from_arrays("darcy", arrays, split=half, out=path, overwrite=True)
+    assert tree["test"].sizes["sample"] == 2
+    np.savez(tmp_path / "mine.npz", **arrays)
+    tree = sciops.read("darcy", tmp_path / "mine.npz", out=path, overwrite=True)
+    assert list(tree.children) == ["train"]
 
 
 def test_own_arrays_in_one_line(tmp_path):
@@ -128,6 +179,11 @@ def test_own_arrays_in_one_line(tmp_path):
     )
     assert tree["train"].sizes["sample"] == 8
     assert sciops.check(tmp_path / "mine.zarr").ok
+
+
+def test_misspelt_parameters_are_refused():
+    with pytest.raises(ValueError, match="darcy has no parameter 'forcng'; it has alpha"):
+        sciops.from_arrays("darcy", {"a": np.ones((2, 9, 9))}, parameters={"forcng": 1.0})
 
 
 def test_own_arrays_that_solve_nothing_are_a_warning():

@@ -56,6 +56,27 @@ def test_read(tmp_path):
     )
     assert result.exit_code == 0, result.output
     assert sciops.check(tmp_path / "d.zarr").ok
+    np.savez(tmp_path / "mine.npz", a=made["a"].values[:3], u=made["u"].values[:3])
+    again = "data", "read", "darcy", tmp_path / "mine.npz", "--out", tmp_path / "d.zarr"
+    assert "another specification" in run(*again).stderr
+    assert "'sample': 3" in run(*again, "--overwrite").stdout
+
+
+def test_read_with_times_from_the_file(tmp_path):
+    import numpy as np
+
+    made = sciops.generate(
+        "navier_stokes", n=3, resolution=16, frames=4, duration=1.0, progress=False
+    )
+    np.savez(tmp_path / "mine.npz", w=made["vorticity"].values, t=made["time"].values)
+    result = run(
+        *("data", "read", "navier_stokes", tmp_path / "mine.npz", "--out", tmp_path / "n.zarr"),
+        *("--field", "vorticity=w", "--coord", "time=t", "--val", 1),
+        *("--set", "viscosity=1e-3", "--set", "forcing=0.1"),
+    )
+    assert result.exit_code == 0, result.output
+    assert "val {'sample': 1" in result.output
+    assert sciops.check(tmp_path / "n.zarr").ok
 
 
 @pytest.mark.parametrize(
@@ -63,7 +84,9 @@ def test_read(tmp_path):
     [
         (("generate", "heat", "--out", "x.zarr"), "no data set 'heat'"),
         (("generate", "darcy", "--out", "x.zarr", "--set", "low"), "must look like name=value"),
+        (("generate", "darcy", "--out", "x.partial"), "choose another name"),
         (("check", "nowhere.zarr"), "nowhere.zarr"),
+        (("check", "."), "it has no zarr.json; name another folder"),
         (("read", "darcy", "nowhere.mat", "--out", "x.zarr"), "nowhere.mat"),
     ],
 )

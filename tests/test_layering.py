@@ -22,9 +22,12 @@ ARROWS = {
     "data": {"task"},
     "domains": {"task", "metrics", "data", "version"},
     "catalogue": {"domains", "data"},
-    "backbones": {"operators"},
+    "backbones": {"operators", "task"},
     "searching": {"operators", "backbones"},
-    "training": {"searching", "backbones", "data", "metrics"},
+    "training": {"checkpoint", "config", "data", "metrics", "operators", "task"},
+    "plain_state": set(),
+    "atomic": {"plain_state"},
+    "checkpoint": {"plain_state", "atomic"},
     "evaluation": {"checkpoint", "data", "metrics"},
 }
 PLACES = set(ARROWS).union(*ARROWS.values())

@@ -80,6 +80,8 @@ def make_store(
 ) -> Path:
     """`build` with any source of arrays; `fingerprint` stands for all that determines them."""
     site = Site(Path(path).absolute(), fingerprint)
+    if site.path.suffix == ".partial":
+        raise StoreError(f"{path}: unfinished stores are called so; choose another name")
     if _is_there(site, overwrite) and not site.partial.exists():
         return Path(path)
     with _only_process(site.path):
@@ -129,6 +131,7 @@ def _only_process(path: Path) -> Iterator[None]:
 
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
+        Path(f"{path}.lock").touch()  # where this fails, the lock would wait for ever
         lock = FileLock(f"{path}.lock")
         try:
             lock.acquire(timeout=0)

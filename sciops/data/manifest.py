@@ -68,6 +68,8 @@ def read_manifest(path: Path) -> dict:
         )
     file = find_manifest(path)
     if file is None:
+        if not (path / METADATA).is_file():
+            raise StoreError(f"{path} is not a store: it has no {METADATA}; name another folder")
         raise StoreError(f"{path} is no store, or not a whole one: it has no manifest; {REMEDY}")
     try:
         manifest = json.loads(file.read_bytes())

@@ -5,6 +5,8 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, as_completed
 
+import numpy as np
+
 from .parts import Part
 
 
@@ -12,9 +14,7 @@ def on_threads(
     workers: int | None, make_part: Callable, parts: list[Part], report: Callable
 ) -> None:
     """Make the parts in threads."""
-    if workers is not None and workers < 1:
-        raise ValueError(f"workers={workers!r} must be at least 1, or None for all cores")
-    with ThreadPoolExecutor(workers or cores()) as pool:
+    with ThreadPoolExecutor(thread_count(workers)) as pool:
         futures = [pool.submit(make_part, part) for part in parts]
         try:
             for future in as_completed(futures):
@@ -36,6 +36,15 @@ def on_cluster(scheduler, make_part: Callable, parts: list[Part], report: Callab
         stack.callback(client.cancel, futures)
         for future in distributed.as_completed(futures):
             report(future.result())
+
+
+def thread_count(workers: int | None) -> int:
+    """How many threads are wanted: one for each core if not said."""
+    if workers is None:
+        return cores()
+    if not isinstance(workers, int | np.integer) or workers < 1:
+        raise ValueError(f"workers={workers!r} must be at least 1, or None for all cores")
+    return int(workers)
 
 
 def cores() -> int:

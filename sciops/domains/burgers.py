@@ -91,6 +91,9 @@ def states(ds: "xr.Dataset") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     values = lambda name, *dims: ds[name].transpose("sample", *dims, "x").values.astype(float)
     later, times = values("u")[:, None], [positive(ds.attrs["parameters"].get("time"), "time")]
     if "trajectory" in ds:
+        declared = ds.attrs["parameters"].get("snapshots", ds.sizes["time"])
+        if declared != ds.sizes["time"]:
+            raise ValueError(f"snapshots={declared} are declared, there are {ds.sizes['time']}")
         moved = ds["time"].values != 0  # a frame at time 0 is a itself
         later = np.concatenate([values("trajectory", "time")[:, moved], later], 1)
         times = [*ds["time"].values[moved], *times]
@@ -172,5 +175,6 @@ DOMAIN = Domain(
     defects=defects,
     tolerance=tolerance,
     declared=("viscosity", "time"),
+    judged=16,
     complete=complete,
 )

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-RESIDUAL_SAMPLES = 4  # of each split, spread over it
 READ_AT_ONCE = 2**27  # bytes
 NEEDED_ATTRS = ("name", "equation", "boundary_conditions", "parameters", "inputs", "targets")
 
@@ -116,7 +115,7 @@ def _check_split(split: str, ds: "xr.Dataset") -> list[Finding]:
         return findings  # the rest would only repeat it
     findings.append(_finding("coordinates", split, list(_coordinate_problems(ds)), "increasing"))
     bad = list(_value_problems(ds))
-    findings.append(_finding("values", split, bad, "finite, and different in every sample"))
+    findings.append(_finding("values", split, bad, "finite, and no input twice"))
     if not bad:
         findings.append(_equation(split, ds))
     return findings
@@ -130,6 +129,8 @@ def _schema_problems(ds: "xr.Dataset") -> Iterator[str]:
     missing = [name for name in NEEDED_ATTRS if name not in ds.attrs]
     if missing:
         yield f"attrs lack {', '.join(missing)}"
+    malformed = list(_malformed(ds.attrs))
+    yield from malformed
     for name, variable in ds.data_vars.items():
         if not variable.dims or variable.dims[0] != "sample":
             yield f"{name} has the dimensions {variable.dims}, the first must be 'sample'"
@@ -140,11 +141,25 @@ def _schema_problems(ds: "xr.Dataset") -> Iterator[str]:
     lacking = [d for d in ds.dims if d not in ds.coords]
     if lacking:
         yield f"no coordinates for {', '.join(map(str, lacking))}"
-    if not missing and not lacking and ds.data_vars:
+    if 0 in ds.sizes.values():
+        yield f"there is nothing in it: {dict(ds.sizes)}"
+    elif not missing and not malformed and not lacking and ds.data_vars:
         try:
             task_of(ds)
         except ValueError as error:
             yield str(error)
+
+
+def _malformed(attrs: Mapping) -> Iterator[str]:
+    """Metadata of another kind than the schema wants."""
+    for name in ("parameters", "boundary_conditions"):
+        if not isinstance(attrs.get(name, {}), Mapping):
+            yield f"attrs[{name!r}] must be a dictionary, not {attrs[name]!r}"
+    for name in ("inputs", "targets"):
+        fields = attrs.get(name, [])
+        plain = isinstance(fields, list | tuple)
+        if not plain or not all(isinstance(f, Mapping) and "variable" in f for f in fields):
+            yield f"attrs[{name!r}] must be a list of {{'variable': …, 'frames': …}}: {fields!r}"
 
 
 def _coordinate_problems(ds: "xr.Dataset") -> Iterator[str]:
@@ -164,6 +179,7 @@ def _coordinate_problems(ds: "xr.Dataset") -> Iterator[str]:
 
 
 def _value_problems(ds: "xr.Dataset") -> Iterator[str]:
+    inputs = {field["variable"] for field in ds.attrs["inputs"]}
     for name, variable in ds.data_vars.items():
         bad, low, high = 0, np.inf, -np.inf
         seen: set[bytes] = set()
@@ -179,6 +195,8 @@ def _value_problems(ds: "xr.Dataset") -> Iterator[str]:
             yield f"{name} is {low:g} everywhere"
         elif len(seen) == 1 < len(variable):
             yield f"{name} is the same in all {len(variable)} samples"
+        elif len(seen) < len(variable) and name in inputs:
+            yield f"{name}: {len(variable) - len(seen)} samples repeat others"
 
 
 def _parts(variable: "xr.DataArray") -> Iterator[np.ndarray]:
@@ -224,7 +242,7 @@ def _equation(split: str, ds: "xr.Dataset") -> Finding:
     if missing:
         detail = f"not checked: attrs['parameters'] do not say {', '.join(missing)}"
         return Finding("equation", split, True, detail)
-    chosen = np.unique(np.linspace(0, ds.sizes["sample"] - 1, RESIDUAL_SAMPLES).astype(int))
+    chosen = np.unique(np.linspace(0, ds.sizes["sample"] - 1, known.judged).astype(int))
     some = ds.isel(sample=chosen).load()
     try:
         worst, limit = float(np.max(known.defects(some))), known.tolerance(some)

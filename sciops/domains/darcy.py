@@ -17,7 +17,7 @@ import numpy as np
 from sciops.task import Field
 
 from .diffusion import FACES, face_values, inverse_laplacian, poisson_solution, solve_darcy
-from .domain import Domain, Variable, positive
+from .domain import Domain, Variable, positive, whole_number
 from .random_fields import neumann
 
 if TYPE_CHECKING:
@@ -62,8 +62,8 @@ def _complete(parameters: Mapping[str, Any]) -> dict[str, Any]:
             raise ValueError(f"{name}={p[name]!r} must be one of {', '.join(map(repr, known))}")
     for name in ("high", "low", "alpha", "tau", "scale", "forcing", "residual"):
         p[name] = positive(p[name], name)
-    if p["refine"] is not None and (type(p["refine"]) is not int or p["refine"] < 1):
-        raise ValueError(f"refine={p['refine']!r} must be None or a positive whole number")
+    if p["refine"] is not None:
+        p["refine"] = whole_number(p["refine"], "refine", least=1)
     return p
 
 
@@ -92,11 +92,15 @@ def _defects(ds: "xr.Dataset") -> np.ndarray:
     about the relative error of u.  A sample with a ≤ 0 or with NaN has the defect infinity.
     """
     p = ds.attrs.get("parameters", {})
-    if not p.get("forcing"):
-        raise ValueError("attrs['parameters'] must have 'forcing', the f of −∇·(a∇u) = f, not 0")
+    forcing = p.get("forcing")
+    if not isinstance(forcing, int | float | np.number) or not forcing or not np.isfinite(forcing):
+        raise ValueError(
+            "attrs['parameters'] must have 'forcing', the f of −∇·(a∇u) = f, a number and not 0; "
+            f"it is {forcing!r}"
+        )
     hx, hy = _spacing(ds, "x"), _spacing(ds, "y")
     inverse = hx**2 * inverse_laplacian(ds.sizes["x"] - 2, ds.sizes["y"] - 2, (hx / hy) ** 2)
-    poisson = poisson_solution(np.full(inverse.shape, float(p["forcing"])), inverse)
+    poisson = poisson_solution(np.full(inverse.shape, float(forcing)), inverse)
     result = np.full(ds.sizes["sample"], np.inf)
     for start, fit, a, u in _blocks(ds):
         across_x, across_y = face_values(a, p.get("faces", "harmonic"))
@@ -157,5 +161,6 @@ DOMAIN = Domain(
     defects=_defects,
     tolerance=_tolerance,
     declared=("forcing",),
+    judged=1000,
     complete=_complete,
 )

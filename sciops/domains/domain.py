@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 # Samples are numbered; the splits count from here, so that no sample can be in two of them.
 SPLIT_STARTS = {"train": 0, "val": 10**9, "test": 2 * 10**9}
 
+HISTORY = 10  # frames given, of those that there are; the rest are to be predicted
+
 
 @dataclass(frozen=True)
 class Variable:
@@ -58,6 +60,7 @@ class Domain:
     tolerance: Callable[["xr.Dataset"], float]
     declared: tuple[str, ...]  # parameters without which `defects` cannot judge
     complete: Callable[[Mapping[str, Any]], dict[str, Any]] = dict
+    judged: int = 4  # samples of a split that `check` gives to `defects`; more where it is cheap
     block: int = 8
     resolution: int = 64  # the default
 
@@ -71,6 +74,20 @@ class Domain:
             )
         return self.complete({**self.parameters, **parameters})
 
+    def roles(self, frames: int | None) -> dict[str, list[dict[str, Any]]]:
+        """inputs and targets as metadata: of a variable in time the first frames, and the rest."""
+        frames = frames or 0
+        history = HISTORY if frames > HISTORY else frames // 2
+        if frames and not history and any(field.frames for field in self.inputs):
+            raise ValueError(f"{self.name} has one frame; a forecast needs at least two")
+        shares = {"inputs": [0, history], "targets": [history, frames]} if frames else {}
+        return {
+            role: [
+                {"variable": f.variable, "frames": f.frames and shares.get(role)} for f in fields
+            ]
+            for role, fields in (("inputs", self.inputs), ("targets", self.targets))
+        }
+
 
 def positive(value, name: str, *, or_zero: bool = False) -> float:
     """The value as a finite float above (or at) zero, or a ValueError."""
@@ -82,8 +99,10 @@ def positive(value, name: str, *, or_zero: bool = False) -> float:
     return float(value)
 
 
-def whole_number(value, name: str, *, least: int) -> int:
+def whole_number(value, name: str, *, least: int, most: float = math.inf) -> int:
     """The value as an int, or a ValueError."""
     if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
         raise ValueError(f"{name}={value!r} must be a whole number ≥ {least}")
+    if value > most:
+        raise ValueError(f"{name}={value!r} must be a whole number ≤ {most}")
     return int(value)

@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sciops.task import Field
-
 from . import domain_named
 from .domain import Domain
 from .layouts import Content, Layout, periodic
@@ -22,8 +20,6 @@ from .thinning import Thinning
 
 if TYPE_CHECKING:
     import xarray as xr
-
-HISTORY = 10  # frames given, of those that a file has; the rest are to be predicted
 
 
 def from_arrays(
@@ -57,11 +53,19 @@ def from_arrays(
 def own_layout(domain_name: str, fields: Mapping[str, str], coords, dims) -> Layout:
     """The layout of a user's own file: {variable: name in it}, and coordinates by name or value."""
     known = domain_named(domain_name)
-    for what, names in (("fields", fields), ("dims", dims)):
-        if unknown := sorted(set(names) - set(known.variables)):
+    axes = dict.fromkeys(
+        dim for name in fields if name in known.variables for dim in known.variables[name].dims
+    )
+    for what, names, own in (
+        ("fields", fields, known.variables),
+        ("dims", dims, known.variables),
+        ("coords", coords, axes),
+    ):
+        if unknown := sorted(set(names) - set(own)):
+            kind = "dimensions" if what == "coords" else "variables"
             raise ValueError(
-                f"{what} name {', '.join(unknown)}, but the variables of {domain_name} are "
-                f"{', '.join(known.variables)}"
+                f"{what} name {', '.join(unknown)}, but the {kind} of {domain_name} are "
+                f"{', '.join(own)}"
             )
 
     def content(arrays, path) -> Content:
@@ -88,12 +92,22 @@ def _ordered(name: str, array: np.ndarray, own: tuple[str, ...], dims) -> np.nda
     return array.transpose([given.index(dim) for dim in wanted])
 
 
+def _check_parameters(known: Domain, parameters: Mapping[str, Any]) -> None:
+    names = {*known.parameters, *known.declared}
+    if unknown := sorted(set(parameters) - names):
+        raise ValueError(
+            f"{known.name} has no parameter {', '.join(map(repr, unknown))}; it has "
+            f"{', '.join(sorted(names))}"
+        )
+
+
 def labelled_tree(
     layout: Layout, pieces, thinning: Thinning, split, val, parameters
 ) -> "xr.DataTree":
     """pieces: (split or None, path or None, what loads the arrays) of each file."""
     import xarray as xr
 
+    _check_parameters(layout.domain, parameters)
     if isinstance(split, str) and split in layout.searches:
         split, val = "original", layout.searches[split] if val is None else val
     parts_of = parts_of_files(layout, [(role, path) for role, path, _ in pieces], split)
@@ -221,21 +235,10 @@ def _attrs(layout: Layout, parameters: Mapping[str, Any], frames: int | None) ->
         "equation": known.equation,
         "boundary_conditions": dict(known.boundary_conditions),
         "parameters": dict(parameters),
-        "inputs": [_role(f, frames, first=True) for f in known.inputs],
-        "targets": [_role(f, frames, first=False) for f in known.targets],
+        **known.roles(frames),
         "source": layout.source,
         "license": layout.license,
     }
-
-
-def _role(given: Field, frames: int | None, *, first: bool) -> dict[str, Any]:
-    """An input is the first frames of a file, a target is the rest of them."""
-    if given.frames is None or frames is None:
-        return {"variable": given.variable, "frames": None}
-    if frames < 2:
-        raise ValueError(f"{given.variable!r} has one frame; a forecast needs at least two")
-    history = HISTORY if frames > HISTORY else frames // 2
-    return {"variable": given.variable, "frames": [0, history] if first else [history, frames]}
 
 
 def _solid(ds: "xr.Dataset") -> "xr.Dataset":

@@ -203,7 +203,8 @@ def defects(ds: "xr.Dataset") -> np.ndarray:
             "the check needs two or more frames at increasing times and as many points in x as in "
             f"y; there are times {times.tolist()} and {len(x)} × {len(y)} points"
         )
-    viscosity, forcing = (float(ds.attrs["parameters"][name]) for name in ("viscosity", "forcing"))
+    viscosity = positive(ds.attrs["parameters"].get("viscosity"), "viscosity")
+    forcing = positive(ds.attrs["parameters"].get("forcing"), "forcing", or_zero=True)
     return continuation_defects(
         w,
         times,

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from sciops.data.progress import progress_bar
-from sciops.data.running import cores
+from sciops.data.running import thread_count
 from sciops.data.schema import SCHEMA, SplitSpec, StoreSpec, VariableSpec
 from sciops.version import __version__
 
@@ -21,6 +21,7 @@ from .domain import SPLIT_STARTS, whole_number
 
 LICENSE = "CC0-1.0"  # of generated numbers
 DTYPE = "float32"  # of stored fields; solvers work in double precision
+LARGEST_SEED = 2**32 - 1  # beyond it (seed, sample) would not be one stream of numbers each
 
 
 class Recipe:
@@ -35,9 +36,10 @@ class Recipe:
         self.domain = domain_named(name)
         wanted = self.domain.resolution if resolution is None else resolution
         self.resolution = whole_number(wanted, "resolution", least=4)
-        self.seed = whole_number(seed, "seed", least=0)
+        self.seed = whole_number(seed, "seed", least=0, most=LARGEST_SEED)
         self.parameters = self.domain.with_defaults(parameters)
         self.coordinates = self.domain.coordinates(self.resolution, self.parameters)
+        self.roles = self.domain.roles(len(self.coordinates.get("time", ())) or None)
         self.variables = {  # some exist for some parameters only
             name: variable
             for name, variable in self.domain.variables.items()
@@ -53,17 +55,13 @@ class Recipe:
     def attrs(self) -> dict[str, Any]:
         """The metadata of the data set."""
         known = self.domain
-        roles = {
-            role: [{"variable": f.variable, "frames": f.frames and list(f.frames)} for f in fields]
-            for role, fields in (("inputs", known.inputs), ("targets", known.targets))
-        }
         return {
             "name": known.name,
             "title": known.title,
             "equation": known.equation,
             "boundary_conditions": dict(known.boundary_conditions),
             "parameters": self.parameters,
-            **roles,
+            **self.roles,
             "resolution": self.resolution,
             "seed": self.seed,
             "generator": f"sciops {__version__}",
@@ -95,7 +93,7 @@ class Recipe:
         n = whole_number(n, "n", least=1)
         starts = range(0, n, self.domain.block)
         blocks = [np.arange(a, a + self.domain.block) for a in starts]
-        with ThreadPoolExecutor(workers or cores()) as pool:
+        with ThreadPoolExecutor(thread_count(workers)) as pool:
             solved = pool.map(self.make_block, blocks)
             parts = list(_watched(solved, n, self.domain, progress))
         data = {

@@ -24,6 +24,8 @@ def parts_of_files(layout: "Layout", files, split) -> list[Mapping[str, Part]]:
     if isinstance(split, str) and split != "original":
         names = ", ".join(map(repr, ("original", *layout.searches)))
         raise ValueError(f"split={split!r} must be one of {names}, None or {{split: part}}")
+    if not isinstance(split, str | Mapping | None):
+        raise ValueError(f"split={split!r} must be {{split: fraction, count or slice}}")
     if isinstance(split, Mapping):
         if len(files) > 1:
             raise ValueError("several files are splits already; give one file to split it anew")
@@ -72,10 +74,11 @@ def shares_of(n: int, parts: Mapping[str, Part]) -> dict[str, range]:
 
 def _length(name: str, part, n: int) -> float:
     """Samples in a fraction (a float, at most 1) or a count (an int)."""
-    is_number = isinstance(part, int | float | np.integer) and not isinstance(part, bool)
-    if not is_number or not part > 0 or (isinstance(part, float) and part > 1):
+    is_fraction = isinstance(part, float | np.floating)
+    is_number = is_fraction or (isinstance(part, int | np.integer) and not isinstance(part, bool))
+    if not is_number or not part > 0 or (is_fraction and part > 1):
         raise ValueError(f"{name}={part!r} should be a fraction ≤ 1, a count or a slice")
-    return part * n if isinstance(part, float) else int(part)
+    return float(part) * n if is_fraction else int(part)
 
 
 def with_validation(shares: dict[str, range], val: int | float | None) -> dict[str, range]:

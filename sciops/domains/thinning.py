@@ -17,6 +17,8 @@ class Thinning(NamedTuple):
             raise ValueError("subsample and resolution say the same thing; give one of them")
         steps = n - end
         fit = [k for k in range(1, steps + 1) if steps % k == 0 and steps // k > 1]
+        if not fit:
+            raise ValueError(f"{dim!r} has {n} points; a grid needs at least {2 + end}")
         if self.resolution is not None:
             for k in fit:
                 if steps // k + end == self.resolution:

@@ -25,6 +25,7 @@ from . import etdrk
 
 COURANT = 2.0  # step · |u·k| at the largest |k|; a Runge–Kutta scheme of order four allows 2.8
 MOST_STEPS = 20_000  # between two frames, when data is checked
+STEADY = 1e-4
 
 
 class Unstable(ValueError):
@@ -196,7 +197,8 @@ def continuation_defects(
 ) -> np.ndarray:
     """‖w_{i+1} − Φ(w_i)‖ / ‖w_{i+1} − w_i‖ of w (b, t, n, n), the worst of a few i, per sample.
 
-    Φ solves from one frame to the next; `equation` is the viscosity, forcing and lengths.
+    Φ solves from one frame to the next; `equation` is the viscosity, forcing and lengths.  A change
+    of less than STEADY·‖w_{i+1}‖ counts as that: of a steady flow only the rounding changes.
     Frequencies up to n/4 are compared: those that the grid lacks spoil the highest first.
     Infinite for samples that cannot be continued: not finite, or too fast for their frames.
     """
@@ -206,8 +208,10 @@ def continuation_defects(
     for i in _suspects(w[sound], times) if len(sound) else []:
         for s in sound:
             end = _follow(w[s, i], times[i + 1] - times[i], solver_resolution, **equation)
-            pair = np.stack([w[s, i + 1] - end, w[s, i + 1] - w[s, i]])
-            defect = relative_norm(*values(coefficients(pair, n // 4), n))
+            fields = np.stack([w[s, i + 1] - end, w[s, i + 1] - w[s, i], w[s, i + 1]])
+            smooth = values(coefficients(fields, n // 4), n)
+            wrong, change, size = np.sqrt((smooth**2).sum((-2, -1)))
+            defect = wrong / max(change, STEADY * size, 1e-300)
             worst[s] = max(worst[s], defect if np.isfinite(defect) else np.inf)
     return worst
 

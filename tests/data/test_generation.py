@@ -71,6 +71,21 @@ def test_bytes_do_not_depend_on_the_number_of_threads(undisturbed, tmp_path):
     assert [file.name for file in path.parent.iterdir()] == ["toy"]  # no lock, nothing partial
 
 
+def test_a_part_that_changes_after_it_was_written_is_noticed(undisturbed, tmp_path):
+    path = tmp_path / "toy"
+
+    def disturb(samples):
+        for chunk in tmp_path.glob("toy.partial/*/store/train/u/c.0.*"):
+            chunk.write_bytes(chunk.read_bytes()[::-1])
+        return solve(samples)
+
+    with pytest.raises(StoreError, match="lost or changed files of train-0"):
+        build(path, toy_spec(train=8, test=1), disturb, block=BLOCK, workers=1)
+    assert not path.exists()
+    whole = contents(build(path, toy_spec(), solve, block=BLOCK))
+    assert whole == undisturbed
+
+
 def test_bytes_do_not_depend_on_the_cluster(undisturbed, tmp_path):
     finish(start(tmp_path / "toy", "dask"))
     assert contents(tmp_path / "toy-address") == contents(tmp_path / "toy-client") == undisturbed

@@ -266,7 +266,7 @@ def test_what_is_no_store(tmp_path, store):
     (tmp_path / "file").write_text("")
     (tmp_path / "folder").mkdir()
     store.rename(tmp_path / "x.zarr.partial")
-    cases = {"nowhere": "no such folder", "file": "no such folder", "folder": "no manifest"}
+    cases = {"nowhere": "no such folder", "file": "no such folder", "folder": "name another folder"}
     for name, message in {
         **cases,
         "x.zarr.partial": "is an unfinished store; run the same",

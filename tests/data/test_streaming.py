@@ -40,6 +40,29 @@ def test_order_depends_on_seed_and_epoch_alone(store):
     assert len({tuple(order) for order in (first, second, other, range(SAMPLES))}) == 4
 
 
+def test_chunks_are_shuffled_and_so_are_their_samples(store):
+    """With a window of one chunk the order of the chunks, and that within each, can be told."""
+    orders = []
+    for epoch in (0, 1):
+        stream = StreamedBatches(store, "train", 8, window=1)
+        stream.set_epoch(epoch)
+        orders.append(first_numbers(stream))
+    chunks = [list(dict.fromkeys(number // 5 for number in order)) for order in orders]
+    assert all(sorted(order) == list(range(12)) != order for order in chunks)
+    assert chunks[0] != chunks[1]
+    within = [[n for n in order if n // 5 == c] for order in orders for c in range(11)]
+    assert all(sorted(a) == sorted(b) for a, b in zip(within[:11], within[11:], strict=True))
+    assert any(sorted(part) != part for part in within)
+
+
+def test_a_window_is_shuffled_anew_in_every_epoch(tmp_path):
+    path = write(tmp_path / "one.zarr", {"train": toy(40)}, chunk_samples=40)
+    stream = StreamedBatches(path, "train", 8)
+    first = first_numbers(stream)
+    stream.set_epoch(1)
+    assert first != first_numbers(stream)
+
+
 def test_samples_of_one_chunk_are_spread_over_their_window(store):
     order = first_numbers(StreamedBatches(store, "train", 8, window=100))
     places = sorted(order.index(number) for number in range(5))

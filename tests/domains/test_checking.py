@@ -128,6 +128,17 @@ def test_a_sample_in_two_splits_is_caught(honest):
     assert sciops.check(tree).failures == ["splits (all): train and test share a sample"]
 
 
+def test_one_wrong_sample_among_many_is_caught():
+    many = sciops.generate("darcy", n=40, resolution=33, **QUIET)
+    many["u"][17] = many["u"][17].values[::-1]
+    assert failed(many) == {"equation"}
+
+
+def test_a_sample_twice_in_one_split_is_caught(honest):
+    twice = honest["darcy"].isel(sample=[0, 1, 1, 2]).assign_coords(sample=np.arange(4))
+    assert "a: 1 samples repeat others" in sciops.check(twice).failures[0]
+
+
 def test_a_parameter_that_never_varies_is_caught(honest):
     ds = honest["darcy"].copy(deep=True)
     ds["a"][:] = ds["a"][0].values
@@ -170,3 +181,54 @@ def test_unknown_equations_are_left_unchecked_and_say_so(honest):
 def test_what_is_not_data_is_an_error():
     with pytest.raises(ValueError, match=r"expected an xarray.Dataset"):
         sciops.check([1, 2, 3])
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(
+    ("attrs", "message"),
+    [
+        ({"parameters": None}, "attrs['parameters'] must be a dictionary"),
+        ({"boundary_conditions": "periodic"}, "attrs['boundary_conditions'] must be a dictionary"),
+        ({"inputs": "a"}, "attrs['inputs'] must be a list"),
+        ({"targets": [{"frames": None}]}, "attrs['targets'] must be a list"),
+    ],
+)
+def test_malformed_metadata_are_a_finding(honest, case, attrs, message):
+    report = sciops.check(honest[case].assign_attrs(attrs))
+    assert failed(honest[case].assign_attrs(attrs)) == {"schema"}
+    assert message in report.failures[0]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_no_samples_are_a_finding(honest, case):
+    assert failed(honest[case].isel(sample=slice(0, 0))) == {"schema"}
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("value", [None, "0.1", float("nan"), np.ones(2)])
+def test_parameters_that_are_no_numbers_are_a_finding(honest, case, value):
+    name = "forcing" if case.startswith("darcy") else "viscosity"
+    (failure,) = sciops.check(declared(honest[case], **{name: value})).failures
+    assert failure.startswith("equation") and name in failure and "number" in failure
+
+
+@pytest.mark.parametrize("options", [{"viscosity": 10.0, "duration": 2.0}, {"duration": 1e-6}])
+def test_a_flow_that_hardly_changes_passes(options):
+    ds = sciops.generate("navier_stokes", n=1, resolution=64, **options, **QUIET)
+    assert not failed(ds)
+    jump = ds["vorticity"] * xr.where(ds["time"] > ds["time"][9], 1.01, 1.0)
+    assert failed(ds.assign(vorticity=ds["vorticity"].copy(data=jump))) == {"equation"}
+
+
+@pytest.mark.parametrize("kept", [slice(0, 3), slice(2, None), slice(None, None, 2)])
+def test_snapshots_that_are_missing_are_caught(kept):
+    ds = sciops.generate("burgers", n=2, resolution=32, snapshots=4, **QUIET)
+    assert not failed(ds)
+    assert failed(ds.isel(time=kept)) == {"equation"}
+
+
+@pytest.mark.parametrize("frames", [15, 24])
+def test_truncated_frames_are_caught_whatever_their_number(frames):
+    flow = dict(resolution=16, duration=2.0, frames=frames)
+    ds = sciops.generate("navier_stokes", n=1, **flow, **QUIET)
+    assert failed(ds.isel(time=slice(0, frames - 1))) == {"schema"}

@@ -69,6 +69,10 @@ def test_impossible_splits(split, message):
         ({"a": A, "u": A}, {"coords": {"x": np.arange(8)[::-1]}}, "finite and increase"),
         ({"a": A, "u": A}, {"coords": {"x": np.arange(8) ** 2}}, "evenly spaced"),
         ({"a": A, "u": A}, {"dims": {"u": ("sample", "y")}}, "called"),
+        ({"a": A, "u": A}, {"coords": {"y": np.arange(8)}}, "coords name y, but the dimensions"),
+        ({"a": A, "u": A}, {"split": [8, 2]}, r"split=\[8, 2\] must be"),
+        ({"a": A, "u": A}, {"split": 0.8}, "split=0.8 must be"),
+        ({"a": A[:, :1], "u": A[:, :1]}, {}, "'x' has 1 points; a grid needs at least 2"),
         ({"a": A, "u": A}, {"subsample": 0}, "subsample=0"),
         ({"a": A, "u": A}, {"val": 10}, "val=10 should leave some of the 10"),
         ({"a": A, "u": A, "trajectory": counted(10, 3, 8)}, {}, "times of the 3 frames"),
@@ -99,6 +103,12 @@ def test_a_forecast_needs_two_frames():
         "navier_stokes", {"vorticity": counted(2, 5, 4, 4)}, coords={"time": range(5)}
     )
     assert short.attrs["targets"] == [{"variable": "vorticity", "frames": [2, 5]}]
+
+
+def test_a_fraction_may_be_of_any_precision():
+    split = {"train": np.float32(0.5), "test": np.float64(0.5)}
+    tree = from_arrays("burgers", {"a": A, "u": A}, split=split)
+    assert tree["train"].sizes["sample"] == tree["test"].sizes["sample"] == 5
 
 
 def test_integers_and_metadata():

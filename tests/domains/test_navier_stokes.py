@@ -52,6 +52,12 @@ def test_a_sample_does_not_depend_on_its_batch():
     assert relative(whole[6], whole[7]) > 0.1
 
 
+def test_a_fine_grid_adds_nothing_to_the_initial_field():
+    instant = {"duration": 1e-6, "frames": 1, "steps": 1, "solver_resolution": 16}
+    coarse, fine = vorticity([5], 16, instant), vorticity([5], 48, instant)
+    assert relative(coefficients(fine, 23), coefficients(coarse, 23)) < 1e-6
+
+
 @pytest.mark.parametrize("resolution", [32, 63, 64, 96])
 def test_a_sample_is_the_same_function_at_every_resolution(resolution):
     reference, other = vorticity([5], 64, SHORT), vorticity([5], resolution, SHORT)

@@ -1,0 +1,32 @@
+"""Backbones: networks sized from a Task, with any operator inside."""
+
+from collections.abc import Callable
+
+from torch import nn
+
+from sciops.task import Task
+
+from .choice import OPERATORS
+from .fno_cnn import FnoCnn
+from .neuralop_fno import NeuralopFno
+from .normalized import Normalized
+from .unet import UNet
+
+__all__ = ["BASELINES", "FnoCnn", "NeuralopFno", "Normalized", "UNet", "make_backbone"]
+
+BASELINES: dict[str, Callable[..., nn.Module]] = {"unet": UNet, "neuralop": NeuralopFno}
+
+
+def make_backbone(task: Task, op: str, **options) -> Normalized:
+    """The network that `op` names: FNO's with that operator, or a baseline of its own shape.
+
+    options: of `FnoCnn` and `make_operator`, or of the baseline
+    """
+    if op in BASELINES:
+        network = BASELINES[op](task, **options)
+    elif op in OPERATORS:
+        network = FnoCnn(task, op, **options)
+    else:
+        known = ", ".join([*OPERATORS, *BASELINES])
+        raise ValueError(f"there is no op={op!r}; there are {known}")
+    return Normalized(network, task.in_channels, task.out_channels)

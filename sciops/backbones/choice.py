@@ -1,0 +1,99 @@
+"""Which operator stands in a backbone, by name, sized from the Task.
+
+    conv      a convolution; its taps are grid points
+    fno       our Fourier layer, in physical coordinates
+    xd        XD in the band frame, in physical coordinates, any grid
+    xd-grid   XD as published, on the grid of the Task only
+
+Physical coordinates are relative to the length of each axis: the domain of a Task is the unit
+interval, cube, … whatever its units.
+"""
+
+from collections.abc import Callable
+
+from sciops.operators import XD, AbstractOperator, FourierLayer
+from sciops.operators.convolution import Convolution
+from sciops.task import Task
+
+CLOSED_PERIOD = 1.25  # room behind an axis with ends, so that they are not neighbours
+FREQUENCIES = {1: 16, 2: 12, 3: 8}  # of each sign that a Fourier layer keeps, by dimension
+XD_FREQUENCIES = {1: 16, 2: 16, 3: 8}
+TAPS = {1: 17, 2: 13, 3: 9}  # as published: one more than the frequencies
+
+
+def _periods(task: Task) -> tuple[float, ...]:
+    return tuple(1.0 if axis.periodic else CLOSED_PERIOD for axis in task.axes)
+
+
+def _grids(task: Task) -> tuple[str, ...]:
+    return tuple("periodic" if axis.periodic else "closed" for axis in task.axes)
+
+
+def _modes(task: Task, frequencies: int) -> tuple[int, ...]:
+    """Both signs on all axes but the last."""
+    return (2 * frequencies,) * (len(task.axes) - 1) + (frequencies,)
+
+
+def _conv(channels: int, task: Task, *, taps: int | None = None) -> AbstractOperator:
+    taps = TAPS[len(task.axes)] if taps is None else taps
+    periodic = tuple(axis.periodic for axis in task.axes)
+    return Convolution(channels, channels, (taps,) * len(task.axes), periodic=periodic)
+
+
+def _fno(channels: int, task: Task, *, frequencies: int | None = None) -> AbstractOperator:
+    frequencies = FREQUENCIES[len(task.axes)] if frequencies is None else frequencies
+    place = dict(grid=_grids(task), period=_periods(task))
+    return FourierLayer(channels, channels, _modes(task, frequencies), **place)
+
+
+def _xd(
+    channels: int,
+    task: Task,
+    *,
+    frequencies: int | None = None,
+    taps: int | None = None,
+    depth=1,
+    spacing=None,
+) -> AbstractOperator:
+    ndim = len(task.axes)
+    frequencies = XD_FREQUENCIES[ndim] if frequencies is None else frequencies
+    taps = TAPS[ndim] if taps is None else taps
+    return XD(
+        channels,
+        channels,
+        (taps,) * ndim,
+        modes=_modes(task, frequencies),
+        grid=_grids(task),
+        period=_periods(task),
+        depth=depth,
+        spacing=spacing,
+    )
+
+
+def _xd_grid(channels: int, task: Task, *, taps: int | None = None, depth=1) -> AbstractOperator:
+    taps = TAPS[len(task.axes)] if taps is None else taps
+    size = tuple(axis.size for axis in task.axes)
+    mode = "circular" if all(axis.periodic for axis in task.axes) else "zeros"
+    options = dict(frame="grid", size=size, depth=depth, padding_mode=mode)
+    return XD(channels, channels, (taps,) * len(size), **options)
+
+
+OPERATORS: dict[str, Callable[..., AbstractOperator]] = {
+    "conv": _conv,
+    "fno": _fno,
+    "xd": _xd,
+    "xd-grid": _xd_grid,
+}
+
+
+def make_operator(op: str, channels: int, task: Task, **options) -> AbstractOperator:
+    """An operator from `channels` to as many channels on the axes of a task.
+
+    options: taps (conv, xd, xd-grid), frequencies of each sign (fno, xd), depth and spacing (xd)
+    """
+    if op not in OPERATORS:
+        raise ValueError(f"there is no operator {op!r}; there are {', '.join(OPERATORS)}")
+    try:
+        return OPERATORS[op](channels, task, **options)
+    except TypeError as error:
+        raise ValueError(f"op={op!r} does not take these options: {error}") from None

@@ -1,0 +1,80 @@
+"""The network of FNO, with any operator in its blocks.
+
+    h ← lift(x, positions);    h ← σ( norm( operator(h) + W h ) )  four times;    y = project(h)
+
+lift, W and project act on channels only.  Two recipes: "paper" has batch normalisation, ReLU and
+none after the last block (Roberts et al. 2021 and the first FNO); "modern" has GELU and no
+normalisation, on which later FNOs settled.
+"""
+
+import torch
+from torch import Tensor, nn
+
+from sciops.task import Task
+
+from .choice import make_operator
+from .positions import position_channels, positions, unit_points
+
+WIDTHS = {1: 64, 2: 32, 3: 20}  # as published, by dimension
+NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
+CONVOLUTIONS = (nn.Conv1d, nn.Conv2d, nn.Conv3d)
+STYLES = {"paper": nn.ReLU, "modern": nn.GELU}
+
+
+class Block(nn.Module):
+    """σ( norm( operator(h) + W h ) )."""
+
+    def __init__(self, operator: nn.Module, width: int, ndim: int, style: str, *, last: bool):
+        super().__init__()
+        self.operator = operator
+        self.pointwise = CONVOLUTIONS[ndim - 1](width, width, 1)
+        self.norm = NORMS[ndim - 1](width) if style == "paper" else nn.Identity()
+        self.activation = nn.Identity() if last else STYLES[style]()
+
+    def forward(self, h: Tensor, coords: tuple[Tensor, ...] | None) -> Tensor:
+        mixed = self.operator(h) if coords is None else self.operator(h, coords)
+        return self.activation(self.norm(mixed + self.pointwise(h)))
+
+
+class FnoCnn(nn.Module):
+    """From the input channels of a task to its target channels, on any grid its operators take."""
+
+    def __init__(
+        self,
+        task: Task,
+        op: str = "xd",
+        *,
+        width: int | None = None,
+        blocks: int = 4,
+        hidden: int = 128,
+        style: str = "modern",
+        **options,
+    ):
+        super().__init__()
+        if style not in STYLES:
+            raise ValueError(f"style={style!r} is not known; choose one of {', '.join(STYLES)}")
+        ndim = len(task.axes)
+        width = WIDTHS[ndim] if width is None else width
+        self.task = task
+        pointwise = CONVOLUTIONS[ndim - 1]
+        self.lift = pointwise(task.in_channels + position_channels(task), width, 1)
+        self.blocks = nn.ModuleList(
+            Block(make_operator(op, width, task, **options), width, ndim, style, last=i == blocks)
+            for i in range(1, blocks + 1)
+        )
+        self.project = nn.Sequential(
+            pointwise(width, hidden, 1), STYLES[style](), pointwise(hidden, task.out_channels, 1)
+        )
+
+    def forward(self, x: Tensor, coords: tuple[Tensor, ...] | None = None) -> Tensor:
+        """(batch, in_channels, *n) -> (batch, out_channels, *n).
+
+        coords: points of each axis in units of its length, for grids that are not uniform or do not
+        reach the ends of the domain
+        """
+        points = unit_points(self.task, tuple(x.shape[2:])) if coords is None else coords
+        where = positions(self.task, points, x).expand(len(x), *[-1] * (x.ndim - 1))
+        h = self.lift(torch.cat([x, where], 1))
+        for block in self.blocks:
+            h = block(h, coords)
+        return self.project(h)

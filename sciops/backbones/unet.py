@@ -1,0 +1,70 @@
+"""A U-Net: the strong baseline without any spectral layer.
+
+Two 3-point convolutions at each level, averages of 2 points down, interpolation up, skip
+connections.  Works on every size, but its kernels are grid points, so it means something else on
+another grid.
+"""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from sciops.operators.convolution import Convolution
+from sciops.task import Task
+
+from .positions import position_channels, positions, unit_points
+
+WIDTHS = {1: 32, 2: 32, 3: 16}  # of the first level, by dimension; doubled at each
+POOLS = (F.avg_pool1d, F.avg_pool2d, F.avg_pool3d)
+MODES = ("linear", "bilinear", "trilinear")
+
+
+class Level(nn.Sequential):
+    """Two convolutions, each normalised over groups of channels."""
+
+    def __init__(self, in_channels: int, out_channels: int, periodic: tuple[bool, ...]):
+        layers: list[nn.Module] = []
+        for channels in (in_channels, out_channels):
+            kernel = (3,) * len(periodic)
+            conv = Convolution(channels, out_channels, kernel, periodic=periodic)
+            layers += [conv, nn.GroupNorm(min(8, out_channels), out_channels), nn.GELU()]
+        super().__init__(*layers)
+
+
+class UNet(nn.Module):
+    """From the input channels of a task to its target channels, on any grid of enough points."""
+
+    def __init__(self, task: Task, *, width: int | None = None, levels: int = 4):
+        super().__init__()
+        self.task, ndim = task, len(task.axes)
+        width = WIDTHS[ndim] if width is None else width
+        periodic = tuple(axis.periodic for axis in task.axes)
+        widths = [width * 2**i for i in range(levels)]
+        before = [task.in_channels + position_channels(task), *widths[:-1]]
+        pairs = zip(before, widths, strict=True)
+        self.down = nn.ModuleList(Level(a, b, periodic) for a, b in pairs)
+        self.up = nn.ModuleList(
+            Level(small + large, small, periodic)
+            for small, large in zip(widths[-2::-1], widths[:0:-1], strict=True)
+        )
+        self.project = nn.Conv1d(widths[0], task.out_channels, 1)
+
+    def forward(self, x: Tensor, coords: tuple[Tensor, ...] | None = None) -> Tensor:
+        """(batch, in_channels, *n) -> (batch, out_channels, *n)."""
+        ndim, size = x.ndim - 2, tuple(x.shape[2:])
+        least = 2 ** (len(self.down) - 1) * 2
+        if min(size) < least:
+            raise ValueError(
+                f"a U-Net of {len(self.down)} levels needs {least} points or more on each axis, "
+                f"got {size}; give it fewer levels or a finer grid"
+            )
+        points = unit_points(self.task, size) if coords is None else coords
+        where = positions(self.task, points, x).expand(len(x), *[-1] * (x.ndim - 1))
+        h, skips = self.down[0](torch.cat([x, where], 1)), []
+        for level in self.down[1:]:
+            skips.append(h)
+            h = level(POOLS[ndim - 1](h, 2, ceil_mode=True))
+        for level, skip in zip(self.up, reversed(skips), strict=True):
+            h = F.interpolate(h, skip.shape[2:], mode=MODES[ndim - 1], align_corners=False)
+            h = level(torch.cat([skip, h], 1))
+        return self.project(h.flatten(2)).unflatten(2, size)
