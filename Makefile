@@ -22,9 +22,10 @@ demo: $(STAMP) ## a quick comparison of the operators, with a picture in out/
 	@mkdir -p out
 	$(BIN)/python -m benchmarks.operators --quick --figure out/operators.png
 
-bench: $(STAMP) ## all benchmarks: operators, the Darcy solver, feeding a network
+bench: $(STAMP) ## all benchmarks: operators, solvers, feeding a network
 	$(BIN)/python -m benchmarks.operators
 	$(BIN)/python -m benchmarks.darcy
+	$(BIN)/python -m benchmarks.flows
 	$(BIN)/python -m benchmarks.feeding
 
 lint: $(STAMP) ## style checks
