@@ -60,8 +60,12 @@ def _complete(parameters: Mapping[str, Any]) -> dict[str, Any]:
     for name, known in (("coefficient", ("piecewise", "lognormal")), ("faces", tuple(FACES))):
         if p[name] not in known:
             raise ValueError(f"{name}={p[name]!r} must be one of {', '.join(map(repr, known))}")
-    for name in ("high", "low", "alpha", "tau", "scale", "forcing", "residual"):
+    for name in ("high", "low", "alpha", "tau", "scale", "residual"):
         p[name] = positive(p[name], name)
+    if p["forcing"] == 0:
+        raise ValueError("forcing=0 has the solution 0 for every coefficient; give another number")
+    sign = -1 if isinstance(p["forcing"], int | float | np.number) and p["forcing"] < 0 else 1
+    p["forcing"] = sign * positive(sign * p["forcing"], "forcing")
     if p["refine"] is not None:
         p["refine"] = whole_number(p["refine"], "refine", least=1)
     return p

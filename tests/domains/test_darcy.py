@@ -80,7 +80,8 @@ def test_modes_have_the_declared_amplitude():
 
 
 def test_forcing_scales_the_solution():
-    once, thrice = solved(17), solved(17, forcing=3.0)
+    once, thrice = solved(17), solved(17, forcing=3)
+    np.testing.assert_allclose(solved(17, forcing=-2.0)["u"], -2 * once["u"], rtol=1e-12)
     np.testing.assert_allclose(thrice["u"], 3 * once["u"], rtol=1e-12, atol=1e-14)
 
 
@@ -96,6 +97,8 @@ def test_parameters_are_completed_and_checked():
         ("tau", "3"),
         ("scale", np.nan),
         ("forcing", 0.0),
+        ("forcing", "1"),
+        ("forcing", -np.inf),
         ("residual", True),
         ("refine", 0),
         ("refine", 1.5),
