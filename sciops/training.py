@@ -23,7 +23,7 @@ from torch.utils.data import DataLoader, Sampler
 
 from .checkpoint import load_state, rng_state, save_state, set_rng_state
 from .config import Optimisation, Training
-from .data.samples import MemorySamples
+from .data.samples import MemorySamples, as_it_is
 from .metrics.field import relative_l2
 from .operators import arch_parameters, weight_parameters
 from .task import Batch
@@ -209,9 +209,9 @@ def fit(
     _resume(loop)
     left = how.epochs - loop.first_epoch
     if left > 0:
-        loaders = [DataLoader(train, batch_sampler=sampler, collate_fn=_as_it_is)]
+        loaders = [DataLoader(train, batch_sampler=sampler, collate_fn=as_it_is)]
         if val is not None:
-            loaders.append(DataLoader(val, batch_size=how.batch_size, collate_fn=_as_it_is))
+            loaders.append(DataLoader(val, batch_size=how.batch_size, collate_fn=as_it_is))
         with _quietly():
             trainer = pl.Trainer(
                 max_epochs=left,
@@ -258,7 +258,3 @@ def _quietly() -> Iterator[None]:
             yield
     finally:
         logger.setLevel(level)
-
-
-def _as_it_is(batch: Batch) -> Batch:
-    return batch

@@ -116,12 +116,13 @@ def batches(
         batch_size=batch_size,
         shuffle=shuffle,
         generator=generator,
-        collate_fn=_as_it_is,
+        collate_fn=as_it_is,
         num_workers=workers,
         multiprocessing_context="forkserver" if workers else None,
         persistent_workers=workers > 0,
     )
 
 
-def _as_it_is(batch: Batch) -> Batch:
+def as_it_is(batch: Batch) -> Batch:
+    """What a loader does with the batch that `__getitems__` made: nothing."""
     return batch

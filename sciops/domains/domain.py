@@ -74,6 +74,17 @@ class Domain:
             )
         return self.complete({**self.parameters, **parameters})
 
+    def labels(self, parameters: Mapping[str, Any], frames: int | None) -> dict[str, Any]:
+        """The metadata of data of this domain; frames: how many there are in time."""
+        return {
+            "name": self.name,
+            "title": self.title,
+            "equation": self.equation,
+            "boundary_conditions": dict(self.boundary_conditions),
+            "parameters": dict(parameters),
+            **self.roles(frames),
+        }
+
     def roles(self, frames: int | None) -> dict[str, list[dict[str, Any]]]:
         """inputs and targets as metadata: of a variable in time the first frames, and the rest."""
         frames = frames or 0

@@ -161,7 +161,8 @@ def _dataset(layout: Layout, content: Content, *, thinning: Thinning, parameters
         )
         for name, variable in variables.items()
     }
-    attrs = _attrs(layout, {**content.parameters, **parameters}, sizes.get("time"))
+    labels = known.labels({**content.parameters, **parameters}, sizes.get("time"))
+    attrs = {**labels, "source": layout.source, "license": layout.license}
     ds = xr.Dataset(data, coords, attrs)
     return ds.isel(_strides(layout, sizes, thinning))
 
@@ -225,20 +226,6 @@ def _strides(layout: Layout, sizes: Mapping[str, int], thinning: Thinning) -> di
         end = 0 if is_periodic or layout.ends_outside else 1
         strides[dim] = slice(None, None, thinning.stride(dim, sizes[dim], end, layout.ends_outside))
     return strides
-
-
-def _attrs(layout: Layout, parameters: Mapping[str, Any], frames: int | None) -> dict[str, Any]:
-    known = layout.domain
-    return {
-        "name": known.name,
-        "title": known.title,
-        "equation": known.equation,
-        "boundary_conditions": dict(known.boundary_conditions),
-        "parameters": dict(parameters),
-        **known.roles(frames),
-        "source": layout.source,
-        "license": layout.license,
-    }
 
 
 def _solid(ds: "xr.Dataset") -> "xr.Dataset":
