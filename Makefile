@@ -18,9 +18,11 @@ test: lint ## style checks and the tests, without the slow ones
 test-slow: $(STAMP) ## only the slow tests
 	$(BIN)/python -m pytest -m slow
 
-demo: $(STAMP) ## a quick comparison of the operators, with a picture in out/
-	@mkdir -p out
-	$(BIN)/python -m benchmarks.operators --quick --figure out/operators.png
+demo: $(STAMP) ## XD against FNO on Darcy flow: data, training, table, other grids, report
+	$(BIN)/sciops compare darcy --ops xd,fno --seeds 1 --n-train 200 --n-val 20 --n-test 50 \
+		--epochs 15 --out out/demo
+	$(BIN)/sciops transfer out/demo/xd-seed0 --resolutions 32,43,64,85
+	$(BIN)/sciops report out/demo/xd-seed0 --resolutions 32,43,64,85
 
 bench: $(STAMP) ## all benchmarks: operators, solvers, feeding a network
 	$(BIN)/python -m benchmarks.operators

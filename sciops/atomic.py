@@ -138,6 +138,14 @@ def flush(path: Path) -> None:
         os.close(handle)
 
 
+def write_text(file: Path, text: str) -> None:
+    """Write a small file such that it is there whole, or as it was."""
+    stage = file.with_name(f".{file.name}.partial")
+    stage.write_text(text, encoding="utf-8")
+    flush(stage)
+    publish(stage, file)
+
+
 def publish(source: Path, target: Path) -> None:
     """Rename a flushed file or folder; a file of the target's name is replaced."""
     source.replace(target)

@@ -1,6 +1,5 @@
 """The `sciops` command.  Every command is a call of a public verb."""
 
-import json
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -9,9 +8,13 @@ import typer
 
 import sciops
 
+from .cli_runs import runs
+from .cli_text import or_exit, pair, settings
+
 app = typer.Typer(help="Neural operators for scientists.", no_args_is_help=True)
 data = typer.Typer(help="Make, read and check data.", no_args_is_help=True)
 app.add_typer(data, name="data")
+app.add_typer(runs)
 
 Name = Annotated[str, typer.Argument(help="data set, as listed by `sciops data list`")]
 Out = Annotated[Path, typer.Option(help="zarr store to write")]
@@ -44,7 +47,7 @@ def generate(
     parameter: Parameter = None,
 ) -> None:
     """Solve an equation for random samples; an interrupted call goes on where it stopped."""
-    tree = _or_exit(
+    tree = or_exit(
         sciops.generate,
         name,
         n,
@@ -56,7 +59,7 @@ def generate(
         workers=workers,
         scheduler=scheduler,
         overwrite=overwrite,
-        **_parameters(parameter),
+        **settings(parameter),
     )
     typer.echo(_summary(out, tree))
 
@@ -79,16 +82,16 @@ def read(
     parameter: Parameter = None,
 ) -> None:
     """Turn a file of the field (FNO .mat, neuraloperator .pt, PDEBench HDF5, …) into a store."""
-    fields = dict(_pair(text, "--field") for text in field or []) or None
-    parameters = _parameters(parameter) or None
-    tree = _or_exit(
+    fields = dict(pair(text, "--field") for text in field or []) or None
+    parameters = settings(parameter) or None
+    tree = or_exit(
         sciops.read,
         name,
         paths,
         out=out,
         overwrite=overwrite,
         fields=fields,
-        coords=dict(_pair(text, "--coord") for text in coord or []) or None,
+        coords=dict(pair(text, "--coord") for text in coord or []) or None,
         val=val,
         layout=layout,
         resolution=resolution,
@@ -100,43 +103,14 @@ def read(
 @data.command()
 def check(store: Annotated[Path, typer.Argument(help="zarr store")]) -> None:
     """Verify files, labels, values, splits and the equation; exit code 1 if something is wrong."""
-    report = _or_exit(sciops.check, store)
+    report = or_exit(sciops.check, store)
     typer.echo(str(report))
     raise typer.Exit(0 if report.ok else 1)
-
-
-def _or_exit(verb, *args, **options):
-    """Call a verb; an error of its own becomes one line and exit code 2."""
-    try:
-        return verb(*args, **options)
-    except (ValueError, OSError, ImportError) as error:
-        typer.echo(f"error: {error}", err=True)
-        raise typer.Exit(2) from None
 
 
 def _summary(out: Path, tree) -> str:
     sizes = [f"{name} {dict(child.sizes)}" for name, child in tree.children.items()]
     return f"{out}: " + "; ".join(sizes)
-
-
-def _pair(text: str, option: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not name or not equals:
-        typer.echo(f"error: {option} {text!r} must look like name=value", err=True)
-        raise typer.Exit(2)
-    return name, value
-
-
-def _parameters(texts: list[str] | None) -> dict:
-    """name=value pairs; numbers, true, false and null are read as JSON, the rest is text."""
-    found = {}
-    for text in texts or []:
-        name, value = _pair(text, "--set")
-        try:
-            found[name] = json.loads(value)
-        except json.JSONDecodeError:
-            found[name] = value
-    return found
 
 
 def main() -> None:

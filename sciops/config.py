@@ -1,6 +1,7 @@
 """How a network is trained: a frozen, typed configuration that is saved beside every result."""
 
 import dataclasses
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,7 @@ class Optimisation:
 
     step_epochs: with schedule="step", the rate is halved every so many epochs
     warmup:      epochs at rate 0, at the beginning
+    ramp:        share of all epochs in which the rate rises to its full height
     clip:        largest norm of the gradient, None for no limit
     """
 
@@ -24,15 +26,23 @@ class Optimisation:
     schedule: str = "cosine"
     step_epochs: int = 100
     warmup: int = 0
+    ramp: float = 0.0
     clip: float | None = None
 
     def __post_init__(self):
         for name, known in (("schedule", SCHEDULES), ("optimiser", OPTIMISERS)):
             if getattr(self, name) not in known:
                 raise ValueError(f"{name}={getattr(self, name)!r} must be one of {known}")
+        if not 0 <= self.ramp < 1:
+            raise ValueError(f"ramp={self.ramp!r} must be a share of the epochs, from 0 to below 1")
         for name in ("rate", "decay", "momentum", "warmup"):
-            if not getattr(self, name) >= 0:
-                raise ValueError(f"{name}={getattr(self, name)!r} must not be negative")
+            value = getattr(self, name)
+            if not isinstance(value, int | float) or not 0 <= value < math.inf:
+                raise ValueError(f"{name}={value!r} must be a number, and not negative")
+        if self.step_epochs < 1 or (self.clip is not None and not self.clip > 0):
+            raise ValueError(
+                f"step_epochs={self.step_epochs!r} and clip={self.clip!r} must be above 0"
+            )
 
 
 @dataclass(frozen=True)
@@ -41,6 +51,8 @@ class Training:
 
     loss: "mean" or "sum" of the relative errors of a batch; the sum, as published, makes gradients
           grow with the batch, which SGD notices and Adam does not
+    symmetries: of the equation; each batch is mapped by a random member of these groups (see
+          sciops.data.symmetries)
     """
 
     epochs: int
@@ -49,6 +61,7 @@ class Training:
     architecture: Optimisation
     loss: str = "mean"
     seed: int = 0
+    symmetries: tuple[str, ...] = ()
 
     def __post_init__(self):
         for name, least in (("epochs", 1), ("batch_size", 1), ("seed", 0)):
@@ -65,10 +78,24 @@ class Training:
         >>> training_from(Training(5, 8, *rates).as_dict()) == Training(5, 8, *rates)
         True
         """
-        return dataclasses.asdict(self)
+        return {**dataclasses.asdict(self), "symmetries": list(self.symmetries)}
+
+
+def changed(training: Training, *, rate=None, arch_rate=None, **values) -> Training:
+    """The same with other values, where they are not None.
+
+    >>> usual = Training(5, 8, Optimisation(1e-3), Optimisation(1e-2))
+    >>> changed(usual, epochs=7, batch_size=None, arch_rate=0.0).architecture.rate
+    0.0
+    """
+    new = {name: value for name, value in values.items() if value is not None}
+    for name, value in (("weights", rate), ("architecture", arch_rate)):
+        if value is not None:
+            new[name] = dataclasses.replace(getattr(training, name), rate=value)
+    return dataclasses.replace(training, **new)
 
 
 def training_from(values: dict[str, Any]) -> Training:
     """The configuration that `as_dict` wrote."""
     rates = {name: Optimisation(**values[name]) for name in ("weights", "architecture")}
-    return Training(**{**values, **rates})
+    return Training(**{**values, **rates, "symmetries": tuple(values["symmetries"])})

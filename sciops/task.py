@@ -4,8 +4,8 @@ A Task is read once from a store's metadata and flows forward only: it sizes a b
 axes are periodic and which variables are inputs.
 """
 
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
 
 from torch import Tensor
 
@@ -59,3 +59,31 @@ class Batch(NamedTuple):
 
     x: Tensor  # (batch, in_channels, *space)
     y: Tensor  # (batch, out_channels, *space)
+
+
+def task_as_dict(task: Task) -> dict[str, Any]:
+    """As JSON holds it.
+
+    >>> axes = (Axis("x", (0.0, 0.5), True, 1.0),)
+    >>> task = Task("demo", (Field("u", (0, 2)),), (Field("u", (2, 3)),), axes)
+    >>> task_from(task_as_dict(task)) == task
+    True
+    """
+    return _with_lists(asdict(task))
+
+
+def task_from(values: dict[str, Any]) -> Task:
+    """The task that `task_as_dict` wrote."""
+    inputs, targets = (
+        tuple(Field(f["variable"], f["frames"] and tuple(f["frames"])) for f in values[role])
+        for role in ("inputs", "targets")
+    )
+    axes = tuple(Axis(**{**axis, "points": tuple(axis["points"])}) for axis in values["axes"])
+    return Task(values["name"], inputs, targets, axes)
+
+
+def _with_lists(value: Any) -> Any:
+    """Tuples as the lists that JSON gives back."""
+    if isinstance(value, dict):
+        return {name: _with_lists(one) for name, one in value.items()}
+    return [_with_lists(one) for one in value] if isinstance(value, list | tuple) else value

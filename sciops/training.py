@@ -8,10 +8,9 @@ that a run that was killed goes on and ends with the same bits (on CPUs).
 import contextlib
 import logging
 import math
-import sys
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,14 +18,18 @@ import numpy as np
 import pytorch_lightning as pl
 import torch
 from torch import Tensor, nn
-from torch.utils.data import DataLoader, Sampler
+from torch.utils.data import DataLoader, Dataset
 
 from .checkpoint import load_state, rng_state, save_state, set_rng_state
 from .config import Optimisation, Training
 from .data.samples import MemorySamples, as_it_is
+from .data.shuffling import ShuffledBatches
+from .data.symmetries import transformed
 from .metrics.field import relative_l2
 from .operators import arch_parameters, weight_parameters
+from .operators.heap import kept_heap
 from .task import Batch
+from .training_bar import TrainingBar, bar_is_wanted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,51 +39,28 @@ class TrainingFailed(RuntimeError):
     """A run that cannot go on; says what to change."""
 
 
-class ShuffledBatches(Sampler[list[int]]):
-    """Batches of indices; their order depends on the seed and the epoch alone.
-
-    Of several processes each takes its share of every batch, so together they take the same steps
-    as one.
-    """
-
-    def __init__(self, samples: int, batch_size: int, *, seed: int):
-        self.samples, self.batch_size, self.seed, self.epoch = samples, batch_size, seed, 0
-
-    def __len__(self) -> int:
-        return math.ceil(self.samples / self.batch_size)
-
-    def __iter__(self) -> Iterator[list[int]]:
-        order = np.random.default_rng([self.seed, self.epoch]).permutation(self.samples).tolist()
-        rank, ranks = _process()
-        for i in range(0, self.samples, self.batch_size):
-            batch = order[i : i + self.batch_size]
-            yield batch[rank::ranks] if len(batch) >= ranks else batch
-
-
-def _process() -> tuple[int, int]:
-    """Number of this process and how many there are."""
-    if not torch.distributed.is_available() or not torch.distributed.is_initialized():
-        return 0, 1
-    return torch.distributed.get_rank(), torch.distributed.get_world_size()
-
-
 def make_optimiser(parameters: list[nn.Parameter], how: Optimisation) -> torch.optim.Optimizer:
     if how.optimiser == "sgd":
         return torch.optim.SGD(parameters, how.rate, how.momentum, weight_decay=how.decay)
     return torch.optim.Adam(parameters, how.rate, weight_decay=how.decay)
 
 
-def rate_factor(how: Optimisation, epoch: int, epochs: int) -> float:
-    """By which the rate of an optimiser is multiplied in an epoch.
+def rate_factor(how: Optimisation, epoch: float, epochs: int) -> float:
+    """By which the rate of an optimiser is multiplied after so many epochs and parts of one.
 
     >>> how = Optimisation(1e-3, schedule="step", step_epochs=2, warmup=1)
-    >>> [rate_factor(how, epoch, 5) for epoch in range(5)]
-    [0.0, 1.0, 0.5, 0.5, 0.25]
+    >>> [rate_factor(how, epoch, 5) for epoch in (0, 0.5, 1, 2, 3.5, 4)]
+    [0.0, 0.0, 1.0, 0.5, 0.5, 0.25]
+    >>> [rate_factor(Optimisation(1e-3, ramp=0.2), epoch, 5) for epoch in (0, 0.5, 1, 3, 5)]
+    [0.0, 0.5, 1.0, 0.5, 0.0]
     """
     if epoch < how.warmup:
         return 0.0
+    rise = how.ramp * epochs
+    if epoch < rise:
+        return epoch / rise
     if how.schedule == "cosine":
-        return 0.5 * (1 + math.cos(math.pi * epoch / epochs))
+        return 0.5 * (1 + math.cos(math.pi * (epoch - rise) / (epochs - rise)))
     return 0.5 ** (epoch // how.step_epochs) if how.schedule == "step" else 1.0
 
 
@@ -88,17 +68,24 @@ class Loop(pl.LightningModule):
     """A model in training."""
 
     def __init__(
-        self, model: nn.Module, how: Training, sampler: ShuffledBatches, folder: Path | None
+        self,
+        model: nn.Module,
+        how: Training,
+        sampler: ShuffledBatches,
+        folder: Path | None,
+        at_epoch_end: Callable[[list[dict]], None],
+        coords: Sequence[Tensor] | None,
     ):
         super().__init__()
         self.automatic_optimization = False
         self.model, self.how, self.sampler, self.folder = model, how, sampler, folder
-        self.first_epoch = 0
+        self.where = () if coords is None else (tuple(coords),)
+        self.at_epoch_end, self.first_epoch = at_epoch_end, 0
         pairs = (weight_parameters(model), how.weights), (arch_parameters(model), how.architecture)
         self.groups = [(parameters, o) for parameters, o in pairs if parameters]
         self.made = [make_optimiser(parameters, o) for parameters, o in self.groups]
         self.history: list[dict[str, float]] = []
-        self.losses: list[Tensor] = []
+        self.sums: list[Tensor] = []  # of the errors of each batch
 
     def configure_optimizers(self):
         return self.made
@@ -110,20 +97,24 @@ class Loop(pl.LightningModule):
     def on_train_epoch_start(self) -> None:
         self.started = time.perf_counter()
         self.sampler.epoch = self.epoch
+        self.sampler.process = self.trainer.global_rank, self.trainer.world_size
+
+    def _set_rates(self, epoch: float) -> None:
         for optimiser, (_, how) in zip(self.made, self.groups, strict=True):
             for group in optimiser.param_groups:
-                group["lr"] = how.rate * rate_factor(how, self.epoch, self.how.epochs)
+                group["lr"] = how.rate * rate_factor(how, epoch, self.how.epochs)
 
     def training_step(self, batch: Batch, index: int) -> None:
-        errors = relative_l2(self.model(batch.x), batch.y)
-        loss = self._loss(errors)
+        self._set_rates(self.epoch + index / len(self.sampler))
+        if self.how.symmetries:
+            chance = np.random.default_rng([self.how.seed, self.epoch, index])
+            batch = transformed(batch, self.how.symmetries, chance)
+        errors = relative_l2(self.model(batch.x, *self.where), batch.y)
+        size = self.sampler.size(index)
+        total = errors.sum() * self.sampler.shares(size)  # torch averages over processes
+        loss = total if self.how.loss == "sum" else total / size
         if not torch.isfinite(loss):
-            raise TrainingFailed(
-                f"the loss became {loss.item()} in epoch {self.epoch + 1}, batch {index + 1}; "
-                f"lower the learning rates ({self.how.weights.rate:g} for weights, "
-                f"{self.how.architecture.rate:g} for the architecture) or clip the gradients, and "
-                "look at the data with sciops.check"
-            )
+            raise self._failed(f"the loss became {loss.item()} in batch {index + 1}")
         optimisers = self.optimizers()
         optimisers = optimisers if isinstance(optimisers, list) else [optimisers]
         for optimiser in optimisers:
@@ -133,44 +124,44 @@ class Loop(pl.LightningModule):
             if how.clip is not None:
                 nn.utils.clip_grad_norm_(parameters, how.clip)
             optimiser.step()
-        self.losses.append(errors.detach().mean())
+        self.sums.append(total.detach())
 
-    def _loss(self, errors: Tensor) -> Tensor:
-        """Of the whole batch; torch averages gradients over processes."""
-        processes = self.trainer.world_size
-        if self.how.loss == "sum":
-            return processes * errors.sum()
-        if processes == 1:
-            return errors.mean()
-        count = self.all_gather(torch.tensor(len(errors), device=errors.device)).sum()
-        return processes * errors.sum() / count
+    def _failed(self, how: str) -> TrainingFailed:
+        return TrainingFailed(
+            f"{how} of epoch {self.epoch + 1}; lower the learning rates "
+            f"({self.how.weights.rate:g} for weights, {self.how.architecture.rate:g} for the "
+            "architecture) or clip the gradients, and look at the data with sciops.check"
+        )
 
     def validation_step(self, batch: Batch, index: int) -> None:
-        errors = relative_l2(self.model(batch.x), batch.y).mean()
+        errors = relative_l2(self.model(batch.x, *self.where), batch.y).mean()
         self.log("val_relative_l2", errors, batch_size=len(batch.x), sync_dist=True)
 
     def on_train_epoch_end(self) -> None:
+        if not all(torch.isfinite(p).all() for p in self.model.parameters()):
+            raise self._failed("a parameter is not finite after the last batch")
+        error = self.all_gather(torch.stack(self.sums).sum()).mean() / self.sampler.samples
         row = {
             "epoch": self.epoch + 1,
-            "train_relative_l2": torch.stack(self.losses).mean().item(),
+            "train_relative_l2": error.item(),
             "seconds": time.perf_counter() - self.started,
         }
         validated = self.trainer.callback_metrics.get("val_relative_l2")
         if validated is not None:
             row["val_relative_l2"] = validated.item()
         self.history.append(row)
-        self.losses.clear()
-        if self.folder is not None and self.trainer.is_global_zero:
+        self.sums.clear()
+        if not self.trainer.is_global_zero:
+            return
+        if self.folder is not None:
             save_state(self.folder, self.state(), {"training": self.how.as_dict()})
+        self.at_epoch_end(self.history)
 
     def state(self) -> dict[str, Any]:
         """All that decides the rest of the run."""
-        return {
-            "model": self.model.state_dict(),
-            "optimisers": [optimiser.state_dict() for optimiser in self.made],
-            "history": self.history,
-            "random": rng_state(),
-        }
+        optimisers = [optimiser.state_dict() for optimiser in self.made]
+        model = self.model.state_dict()
+        return dict(model=model, optimisers=optimisers, history=self.history, random=rng_state())
 
     def restore(self, state: dict[str, Any]) -> None:
         self.model.load_state_dict(state["model"])
@@ -183,11 +174,13 @@ class Loop(pl.LightningModule):
 
 def fit(
     model: nn.Module,
-    train: MemorySamples,
+    train: Dataset,
     val: MemorySamples | None,
     how: Training,
     *,
+    coords: Sequence[Tensor] | None = None,
     folder: str | Path | None = None,
+    at_epoch_end: Callable[[list[dict]], None] = lambda rows: None,
     progress: bool = True,
     devices: int = 1,
     num_nodes: int = 1,
@@ -199,20 +192,25 @@ def fit(
     Several processes take the same steps as one with the whole batch, except that batch
     normalisation on CPUs has the statistics of each process.
 
+    train: MemorySamples, or another data set of batches: SeveralGrids, WindowSamples
+    coords: points of each axis in units of its length; None is the uniform grid
     folder: where the state is kept after every epoch; a run that is there already goes on
+    at_epoch_end: is given the rows of the history so far
     devices, num_nodes, strategy, accelerator: as Lightning takes them
     """
     import pandas as pd
 
-    sampler = ShuffledBatches(len(train), how.batch_size, seed=how.seed)
-    loop = Loop(model, how, sampler, None if folder is None else Path(folder))
+    grids = getattr(train, "grids", 1)
+    sampler = ShuffledBatches(len(train), how.batch_size, seed=how.seed, grids=grids)
+    folder = None if folder is None else Path(folder)
+    loop = Loop(model.train(), how, sampler, folder, at_epoch_end, coords)
     _resume(loop)
     left = how.epochs - loop.first_epoch
     if left > 0:
         loaders = [DataLoader(train, batch_sampler=sampler, collate_fn=as_it_is)]
         if val is not None:
             loaders.append(DataLoader(val, batch_size=how.batch_size, collate_fn=as_it_is))
-        with _quietly():
+        with _quietly(), kept_heap():
             trainer = pl.Trainer(
                 max_epochs=left,
                 accelerator=accelerator,
@@ -224,7 +222,8 @@ def fit(
                 logger=False,
                 enable_checkpointing=False,
                 enable_model_summary=False,
-                enable_progress_bar=progress and sys.stderr.isatty(),
+                enable_progress_bar=False,
+                callbacks=[TrainingBar()] if bar_is_wanted(progress) else [],
                 num_sanity_val_steps=0,
             )
             trainer.fit(loop, *loaders)
@@ -233,7 +232,7 @@ def fit(
 
 def _resume(loop: Loop) -> None:
     """Go on where an earlier run in the same folder stopped."""
-    if loop.folder is None or not loop.folder.exists():
+    if loop.folder is None or not any(loop.folder.glob("save-*")):  # none was finished
         return
     state, metadata = load_state(loop.folder)
     if metadata["training"] != loop.how.as_dict():

@@ -1,19 +1,24 @@
-"""Training learns, resumes bit for bit, uses several processes as one, and fails clearly."""
+"""Training learns, resumes bit for bit, shares batches out, says how it goes and why it fails.
 
-import os
-import subprocess
+How two processes train together is in test_pde.py.
+"""
+
+import io
+import re
+import shutil
 import sys
 from itertools import chain
-from pathlib import Path
 
 import pytest
 import torch
-from safetensors.torch import load_file
 
 import sciops.training
-from sciops.config import Optimisation, Training
+from sciops.checkpoint import CheckpointError
+from sciops.config import Optimisation, Training, changed, training_from
 from sciops.operators import arch_parameters, weight_parameters
 from sciops.training import ShuffledBatches, TrainingFailed, fit, rate_factor
+from sciops.training_bar import bar_is_wanted
+from tests.grid_toy import Recorder
 from tests.training_toy import model_for, quick, samples
 
 
@@ -99,8 +104,19 @@ def test_nan_stops_with_advice():
     data = samples()
     model = model_for(data)
     how = Training(20, 5, Optimisation(1e30, schedule="constant"), Optimisation(1e-2))
-    with pytest.raises(TrainingFailed, match=r"the loss became .* lower the learning rates"):
+    with pytest.raises(TrainingFailed, match=r"the loss became .* lower .* \(1e\+30 for weights"):
         fit(model, data, None, how)
+
+
+def test_weights_that_are_lost_in_the_last_step_are_not_a_result(tmp_path):
+    data = samples(5)
+    with pytest.raises(TrainingFailed, match="not finite after the last batch of epoch 1"):
+        fit(model_for(data), data, None, exploding(1), folder=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def exploding(epochs: int) -> Training:
+    return Training(epochs, 5, Optimisation(1e3, "sgd", decay=3e38), Optimisation(0.0))
 
 
 @pytest.mark.parametrize(
@@ -115,45 +131,163 @@ def test_schedules(how, expected):
     assert [rate_factor(how, epoch, 4) for epoch in range(4)] == pytest.approx(expected)
 
 
-def test_batches_are_shared_out_and_depend_on_seed_and_epoch(monkeypatch):
+def test_batches_are_shared_out_and_depend_on_seed_and_epoch():
     sampler = ShuffledBatches(11, 4, seed=3)
     whole = list(sampler)
+    assert [sampler.size(index) for index in range(len(sampler))] == [4, 4, 3]
     assert sorted(chain(*whole)) == list(range(11))
     shares = []
     for rank in range(4):
-        monkeypatch.setattr(sciops.training, "_process", lambda rank=rank: (rank, 4))
+        sampler.process = rank, 4
         shares.append(list(sampler))
     assert [sorted(chain(*parts)) for parts in list(zip(*shares, strict=True))[:2]] == [
         sorted(batch) for batch in whole[:2]
     ]
     assert all(parts[2] == whole[2] for parts in shares)  # too small to be shared
-    monkeypatch.undo()
-    sampler.epoch = 1
+    assert [sampler.shares(sampler.size(index)) for index in range(3)] == [4, 4, 1]
+    sampler.process, sampler.epoch = (0, 1), 1
     assert list(sampler) != whole
     sampler.epoch = 0
     assert list(sampler) == whole
 
 
-def test_two_processes_take_the_steps_of_one(tmp_path):
-    script = Path(__file__).with_name("training_toy.py")
-    found = []
-    for devices, strategy in ((1, "auto"), (2, "ddp")):
-        out = tmp_path / f"{devices}.safetensors"
-        environment = {**os.environ, "PYTHONPATH": str(script.parents[1]), "OMP_NUM_THREADS": "1"}
-        command = [sys.executable, script, out, str(devices), strategy]
-        result = subprocess.run(command, env=environment, capture_output=True, text=True)
-        assert result.returncode == 0, result.stderr[-2000:]
-        found.append(load_file(out))
-    for name, one in found[0].items():
-        torch.testing.assert_close(found[1][name], one, rtol=2e-3, atol=2e-5, msg=name)
+def test_every_epoch_sees_all_samples_in_another_order():
+    data = samples()
+    model = Recorder(model_for(data))
+    fit(model, data, None, quick(3))
+    seen = torch.cat([x for x, *_ in model.calls])[:, 0].split(len(data))
+    orders = [[int(torch.nonzero((data.x[:, 0] == x).all(1))) for x in epoch] for epoch in seen]
+    assert all(sorted(order) == list(range(len(data))) for order in orders)
+    assert orders[0] != orders[1] != orders[2]
+    expected = ShuffledBatches(len(data), 5, seed=0)
+    expected.epoch = 2
+    assert orders[2] == list(chain(*expected))
+
+
+def test_the_error_of_an_epoch_is_the_mean_over_samples():
+    """The last of three batches has two samples."""
+    data, model = samples(), model_for(samples())
+    still = Training(1, 5, Optimisation(0.0), Optimisation(0.0))
+    history = fit(model, data, data, still)
+    one = sciops.training.relative_l2(model(data.x), data.y).mean().item()
+    assert history["train_relative_l2"].tolist() == pytest.approx([one], rel=1e-5)
+    assert history["val_relative_l2"].tolist() == pytest.approx([one], rel=1e-5)
+
+
+def test_points_that_are_not_uniform_are_handed_to_the_model():
+    data = samples()
+    model, where = Recorder(model_for(data)), (torch.linspace(0, 1, 17)[:-1] ** 2,)
+    fit(model, data, data, quick(1), coords=where)
+    assert len(model.calls) == 6 and all(coords == where for _, coords, *_ in model.calls)
+    model.calls.clear()
+    fit(model, data, data, quick(1))
+    assert all(coords is None for _, coords, *_ in model.calls)
+
+
+def test_a_model_in_evaluation_mode_is_trained_all_the_same():
+    data, model = samples(), Recorder(model_for(samples())).eval()
+    fit(model, data, data, quick(1))
+    assert [training for *_, training, _ in model.calls] == [True] * 3 + [False] * 3
+
+
+# --- what a process that was killed leaves --------------------------------------------------------
+
+
+def test_a_first_state_that_was_not_finished_is_no_obstacle(tmp_path):
+    data = samples()
+    (tmp_path / "run" / ".state.partial").mkdir(parents=True)
+    history = fit(model_for(data), data, None, quick(1), folder=tmp_path / "run")
+    assert list(history["epoch"]) == [1]
+
+
+def test_a_damaged_state_is_an_error_that_says_the_way_back(tmp_path):
+    data, folder = samples(), tmp_path / "run"
+    expected = fit(model_for(data), data, None, quick(3), folder=folder)
+    last = folder / "save-000003"
+    content = bytearray((last / "state.safetensors").read_bytes())
+    content[-1] ^= 1
+    (last / "state.safetensors").write_bytes(content)
+    with pytest.raises(
+        CheckpointError, match=r"damaged .* remove .*save-000003 to go back to save"
+    ):
+        fit(model_for(data), data, None, quick(3), folder=folder)
+    shutil.rmtree(last)
+    again = fit(model_for(data), data, None, quick(3), folder=folder)
+    assert again["train_relative_l2"].tolist() == expected["train_relative_l2"].tolist()
+
+
+# --- the bar --------------------------------------------------------------------------------------
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def shown(monkeypatch, val=None, *, stream: io.StringIO, progress: bool = True) -> str:
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.delenv("SCIOPS_NO_PROGRESS", raising=False)
+    data = samples()
+    fit(model_for(data), data, val, quick(2), progress=progress)
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", stream.getvalue())
+
+
+def test_a_person_sees_epoch_errors_and_time_left(monkeypatch):
+    text = shown(monkeypatch, samples(5, seed=1), stream=Terminal())
+    data = samples()
+    history = fit(model_for(data), data, samples(5, seed=1), quick(2), progress=False)
+    train, val = history["train_relative_l2"].iloc[1], history["val_relative_l2"].iloc[0]
+    assert f"training: epoch 2/2, train {train:.4f}, val {val:.4f}" in text
+    assert re.search(r"\d:\d\d:\d\d", text)
+
+
+def test_without_validation_the_bar_has_the_training_error(monkeypatch):
+    text = shown(monkeypatch, stream=Terminal())
+    assert "epoch 2/2, train 0." in text and "val" not in text
+
+
+def test_nobody_at_a_terminal_sees_nothing(monkeypatch):
+    assert shown(monkeypatch, stream=io.StringIO()) == ""
+    assert shown(monkeypatch, stream=Terminal(), progress=False) == ""
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    assert bar_is_wanted(True)
+    monkeypatch.setenv("SCIOPS_NO_PROGRESS", "1")
+    assert not bar_is_wanted(True)
+
+
+def test_the_bar_ends_with_a_failure(monkeypatch):
+    stream = Terminal()
+    data = samples()
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setenv("TERM", "xterm")
+    with pytest.raises(TrainingFailed):
+        fit(model_for(data), data, None, exploding(2))
+    assert "\x1b[?25h" in stream.getvalue()  # the cursor is there again
+
+
+# --- configurations -------------------------------------------------------------------------------
+
+
+def test_changes_leave_the_rest_as_it_is():
+    usual = quick(3)
+    new = changed(usual, epochs=None, batch_size=7, rate=0.5)
+    assert (new.epochs, new.batch_size, new.weights.rate) == (3, 7, 0.5)
+    assert new.weights.clip == 1.0 and new.architecture == usual.architecture
+    assert training_from(new.as_dict()) == new
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
         (lambda: Optimisation(1e-3, "adamw"), "optimiser='adamw' must be one of"),
-        (lambda: Optimisation(-1.0), "rate=-1.0 must not be negative"),
-        (lambda: Optimisation(float("nan")), "rate=nan must not be negative"),
+        (lambda: Optimisation(-1.0), "rate=-1.0 must be a number, and not negative"),
+        (lambda: Optimisation(float("nan")), "rate=nan must be a number"),
+        (lambda: Optimisation(float("inf")), "rate=inf must be a number"),
+        (lambda: Optimisation("high"), "rate='high' must be a number"),
+        (lambda: Optimisation(1e-3, step_epochs=0), "step_epochs=0 .* must be above 0"),
+        (lambda: Optimisation(1e-3, clip=0.0), "clip=0.0 must be above 0"),
         (lambda: quick(0), "epochs=0 must be a whole number ≥ 1"),
         (lambda: quick(loss="median"), "loss='median' must be 'mean' or 'sum'"),
     ],

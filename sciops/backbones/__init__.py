@@ -1,6 +1,7 @@
 """Backbones: networks sized from a Task, with any operator inside."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from torch import nn
 
@@ -8,11 +9,20 @@ from sciops.task import Task
 
 from .choice import OPERATORS
 from .fno_cnn import FnoCnn
+from .forecasting import forecaster
 from .neuralop_fno import NeuralopFno
 from .normalized import Normalized
 from .unet import UNet
 
-__all__ = ["BASELINES", "FnoCnn", "NeuralopFno", "Normalized", "UNet", "make_backbone"]
+__all__ = [
+    "BASELINES",
+    "FnoCnn",
+    "NeuralopFno",
+    "Normalized",
+    "UNet",
+    "build_model",
+    "make_backbone",
+]
 
 BASELINES: dict[str, Callable[..., nn.Module]] = {"unet": UNet, "neuralop": NeuralopFno}
 
@@ -30,3 +40,12 @@ def make_backbone(task: Task, op: str, **options) -> Normalized:
         known = ", ".join([*OPERATORS, *BASELINES])
         raise ValueError(f"there is no op={op!r}; there are {known}")
     return Normalized(network, task.in_channels, task.out_channels)
+
+
+def build_model(task: Task, description: Mapping[str, Any]) -> nn.Module:
+    """A network by its description: op, forecast (None or the way to do it) and its options."""
+    options = dict(description)
+    op, forecast = options.pop("op"), options.pop("forecast", None)
+    if forecast is None:
+        return make_backbone(task, op, **options)
+    return forecaster(task, op, forecast, **options)

@@ -9,6 +9,7 @@ Physical coordinates are relative to the length of each axis: the domain of a Ta
 interval, cube, … whatever its units.
 """
 
+import math
 from collections.abc import Callable
 
 from sciops.operators import XD, AbstractOperator, FourierLayer
@@ -76,6 +77,11 @@ def _xd_grid(channels: int, task: Task, *, taps: int | None = None, depth=1) -> 
     mode = "circular" if all(axis.periodic for axis in task.axes) else "zeros"
     options = dict(frame="grid", size=size, depth=depth, padding_mode=mode)
     return XD(channels, channels, (taps,) * len(size), **options)
+
+
+def taps_of(operator: AbstractOperator) -> int:
+    """How many weights of a channel pair act on one Fourier mode: taps, or the mode's own."""
+    return 1 if isinstance(operator, FourierLayer) else math.prod(operator.kernel_size)
 
 
 OPERATORS: dict[str, Callable[..., AbstractOperator]] = {

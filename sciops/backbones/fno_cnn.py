@@ -1,18 +1,26 @@
 """The network of FNO, with any operator in its blocks.
 
-    h ← lift(x, positions);    h ← σ( norm( operator(h) + W h ) )  four times;    y = project(h)
+    h ← lift(x, positions);    h ← σ( norm( g operator(h) + W h ) )  four times;    y = project(h)
 
 lift, W and project act on channels only.  Two recipes: "paper" has batch normalisation, ReLU and
 none after the last block (Roberts et al. 2021 and the first FNO); "modern" has GELU and no
 normalisation, on which later FNOs settled.
+
+The gain g is a constant.  All the taps of a kernel act on one Fourier mode together, so a step of
+Adam, of the same size for each, moves a mode by as many steps as there are taps.  Without batch
+normalisation to tame it, "modern" divides by their root, g = 1/√taps, which also lets the network
+start nearly pointwise, as one with Fourier layers does.
 """
+
+import math
 
 import torch
 from torch import Tensor, nn
 
+from sciops.operators import Fixed
 from sciops.task import Task
 
-from .choice import make_operator
+from .choice import make_operator, taps_of
 from .positions import position_channels, positions, unit_points
 
 WIDTHS = {1: 64, 2: 32, 3: 20}  # as published, by dimension
@@ -22,18 +30,22 @@ STYLES = {"paper": nn.ReLU, "modern": nn.GELU}
 
 
 class Block(nn.Module):
-    """σ( norm( operator(h) + W h ) )."""
+    """σ( norm( g operator(h) + W h ) )."""
 
-    def __init__(self, operator: nn.Module, width: int, ndim: int, style: str, *, last: bool):
+    def __init__(
+        self, operator: nn.Module, width: int, ndim: int, style: str, gain: float, *, last: bool
+    ):
         super().__init__()
-        self.operator = operator
+        self.operator, self.gain = operator, gain
         self.pointwise = CONVOLUTIONS[ndim - 1](width, width, 1)
         self.norm = NORMS[ndim - 1](width) if style == "paper" else nn.Identity()
         self.activation = nn.Identity() if last else STYLES[style]()
 
     def forward(self, h: Tensor, coords: tuple[Tensor, ...] | None) -> Tensor:
-        mixed = self.operator(h) if coords is None else self.operator(h, coords)
-        return self.activation(self.norm(mixed + self.pointwise(h)))
+        of_one_grid = isinstance(self.operator.resolution, Fixed)  # and knows of no other points
+        mixed = self.operator(h) if coords is None or of_one_grid else self.operator(h, coords)
+        mixed = torch.add(self.pointwise(h), mixed, alpha=self.gain)
+        return self.activation(self.norm(mixed))
 
 
 class FnoCnn(nn.Module):
@@ -58,9 +70,11 @@ class FnoCnn(nn.Module):
         self.task = task
         pointwise = CONVOLUTIONS[ndim - 1]
         self.lift = pointwise(task.in_channels + position_channels(task), width, 1)
+        operators = [make_operator(op, width, task, **options) for _ in range(blocks)]
+        gain = 1.0 if style == "paper" else 1 / math.sqrt(taps_of(operators[0]))
         self.blocks = nn.ModuleList(
-            Block(make_operator(op, width, task, **options), width, ndim, style, last=i == blocks)
-            for i in range(1, blocks + 1)
+            Block(operator, width, ndim, style, gain, last=i == blocks)
+            for i, operator in enumerate(operators, 1)
         )
         self.project = nn.Sequential(
             pointwise(width, hidden, 1), STYLES[style](), pointwise(hidden, task.out_channels, 1)

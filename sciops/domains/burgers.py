@@ -177,4 +177,5 @@ DOMAIN = Domain(
     declared=("viscosity", "time"),
     judged=16,
     complete=complete,
+    symmetries=("roll", "odd_flip"),
 )

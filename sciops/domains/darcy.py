@@ -167,4 +167,5 @@ DOMAIN = Domain(
     declared=("forcing",),
     judged=1000,
     complete=_complete,
+    symmetries=("flip", "swap"),
 )

@@ -60,6 +60,7 @@ class Domain:
     tolerance: Callable[["xr.Dataset"], float]
     declared: tuple[str, ...]  # parameters without which `defects` cannot judge
     complete: Callable[[Mapping[str, Any]], dict[str, Any]] = dict
+    symmetries: tuple[str, ...] = ()  # of the equation and its domain, see sciops.data.symmetries
     judged: int = 4  # samples of a split that `check` gives to `defects`; more where it is cheap
     block: int = 8
     resolution: int = 64  # the default

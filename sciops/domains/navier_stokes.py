@@ -253,4 +253,5 @@ DOMAIN = Domain(
     tolerance=tolerance,
     declared=("viscosity", "forcing"),
     complete=complete,
+    symmetries=("slide",),
 )

@@ -1,0 +1,164 @@
+"""Operators on one problem under one budget, in equal epochs and in equal time.
+
+    python -m benchmarks.pde_accuracy darcy --ops xd,fno,neuralop,conv,unet --seeds 3
+    python -m benchmarks.pde_accuracy --table            only print what is there
+
+Writes benchmarks/results/pde_accuracy.csv, a row for each run, and pde_accuracy.md.  Interrupted,
+it goes on where it stopped.  "Equal time" gives an operator as many epochs as fit into the time
+that XD took for its own, from the measured seconds of an epoch.
+"""
+
+import argparse
+import os
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+import sciops
+from benchmarks.results import FOLDER, Rows, markdown, mean_and_spread
+
+SHARED = Path(os.environ.get("SCIOPS_SHARED_DATA", Path(__file__).parents[2] / "shared" / "data"))
+KEY = ("problem", "op", "budget", "seed")
+
+
+def _neuralop_darcy():
+    folder = SHARED / "darcy"
+    return sciops.read(
+        "darcy", [folder / "darcy_train_16.pt", folder / "darcy_test_16.pt"], val=100
+    )
+
+
+def _torchphysics():
+    file = SHARED / "darcy" / "torchphysics_diffusion_64_first500.npz"
+    fields = {"a": "kappa", "u": "u"}
+    return sciops.read("darcy", file, fields=fields, split={"train": 400, "test": 100}, val=40)
+
+
+# what train_pde is given; "data" is called, the rest passed on
+PROBLEMS: dict[str, dict[str, Any]] = {
+    "darcy": dict(name="darcy", resolution=85, n_train=1000, epochs=40),
+    "darcy-small": dict(name="darcy", resolution=43, n_train=320, n_test=80, epochs=40),
+    "burgers": dict(name="burgers", resolution=256, n_train=1000, viscosity=0.1, epochs=60),
+    "burgers-hard": dict(name="burgers", resolution=256, n_train=1000, viscosity=0.01, epochs=60),
+    "navier-stokes": dict(
+        name="navier_stokes", resolution=32, n_train=100, n_val=20, n_test=40, viscosity=1e-3
+    ),
+    "navier-stokes-hard": dict(
+        name="navier_stokes", resolution=32, n_train=100, n_val=20, n_test=40, viscosity=1e-4
+    ),
+    "neuralop-darcy": dict(name="darcy", data=_neuralop_darcy, epochs=40),
+    "torchphysics": dict(name="darcy", data=_torchphysics, epochs=40),
+    "paper-grid": dict(
+        name="darcy", resolution=43, n_train=320, n_test=80, recipe="paper", epochs=40
+    ),
+}
+
+
+def train(problem: str, op: str, seed: int, epochs: int | None, runs: Path, tag: str):
+    """One run of a problem, kept in a folder of its own."""
+    options = dict(PROBLEMS[problem])
+    if "data" in options:
+        options["data"] = options["data"]()
+    if epochs is not None:
+        options["epochs"] = epochs
+    return sciops.train_pde(op=op, seed=seed, out=runs / f"{problem}-{op}-{tag}-{seed}", **options)
+
+
+def result(run) -> dict[str, Any]:
+    names = (
+        "test_relative_l2",
+        "val_relative_l2",
+        "train_relative_l2",
+        "train_seconds",
+        "parameters",
+    )
+    return {
+        **{name: run.metrics[name] for name in names},
+        "epochs": len(run.history),
+        "epoch_seconds": run.history["seconds"].median(),
+        "symmetries": " ".join(run.config["training"]["symmetries"]),
+    }
+
+
+def measure(rows: Rows, problem: str, op: str, budget: str, seed: int, runs: Path) -> pd.Series:
+    """The row of one run, trained if it is not there."""
+    key = dict(problem=problem, op=op, budget=budget, seed=seed)
+
+    def trained() -> dict[str, Any]:
+        epochs = None
+        if budget == "time":
+            own, ours = (measure(rows, problem, o, "epochs", seed, runs) for o in (op, "xd"))
+            epochs = max(1, round(ours["train_seconds"] / own["epoch_seconds"]))
+        row = result(train(problem, op, seed, epochs, runs, budget))
+        print(f"{problem} {op} {budget} seed {seed}: {row['test_relative_l2']:.4f}", flush=True)
+        return row
+
+    return rows.get(key, trained)
+
+
+def summary(table: pd.DataFrame) -> str:
+    """The tables of all problems, as Markdown."""
+    parts = []
+    for problem, of_problem in table.groupby("problem", sort=False):
+        lines = []
+        for op, of_op in of_problem.groupby("op", sort=False):
+            by = dict(list(of_op.groupby("budget")))
+            errors = {
+                b: mean_and_spread(by[b]["test_relative_l2"]) if b in by else ""
+                for b in ("epochs", "time")
+            }
+            first = by["epochs"]
+            lines.append(
+                {
+                    "op": op,
+                    "equal epochs": errors["epochs"],
+                    "equal time": errors["epochs"] if op == "xd" else errors["time"],
+                    "epochs": int(first["epochs"].iloc[0]),
+                    "seconds an epoch": f"{first['epoch_seconds'].median():.1f}",
+                    "parameters": int(first["parameters"].iloc[0]),
+                }
+            )
+        order = pd.DataFrame(lines)
+        parts.append(f"## {problem}\n\n{markdown(order)}\n")
+    machines = "\n".join(f"- {m}" for m in table["machine"].unique())
+    text = "# Relative L2 error on test data: mean ± standard deviation (seeds)\n\n"
+    return text + "\n".join(parts) + f"\nMachines:\n{machines}\n"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("problems", nargs="*", help=f"of {', '.join(PROBLEMS)}")
+    parser.add_argument("--ops", default="xd,fno")
+    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--budgets", default="epochs", help="epochs, time, or both")
+    parser.add_argument(
+        "--runs", type=Path, default=Path("out/accuracy"), help="folder of the runs"
+    )
+    parser.add_argument("--results", type=Path, default=FOLDER)
+    parser.add_argument("--table", action="store_true", help="only print what is there")
+    chosen = parser.parse_args()
+    unknown = [p for p in chosen.problems if p not in PROBLEMS]
+    if unknown:
+        parser.error(f"there is no problem {unknown[0]!r}; there are {', '.join(PROBLEMS)}")
+    rows = Rows("pde_accuracy", KEY, chosen.results)
+    for problem in [] if chosen.table else chosen.problems:
+        for budget in chosen.budgets.split(","):
+            for seed in range(chosen.seeds):
+                for op in chosen.ops.split(","):
+                    if budget == "epochs" or op != "xd":
+                        measure(rows, problem, op, budget, seed, chosen.runs)
+                        write_summary(rows, chosen.results)
+    print(summary(rows.table))
+
+
+def write_summary(rows: Rows, folder: Path) -> None:
+    from sciops.atomic import write_text
+
+    write_text(folder / "pde_accuracy.md", summary(rows.table))
+
+
+if __name__ == "__main__":
+    main()

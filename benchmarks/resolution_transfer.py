@@ -1,0 +1,110 @@
+"""Operators trained on one grid and judged on others, beside two ways of interpolation.
+
+    python -m benchmarks.resolution_transfer darcy --ops xd,fno,neuralop,conv
+    python -m benchmarks.resolution_transfer --table     only print what is there
+
+Writes benchmarks/results/resolution_transfer.csv, a row for each operator, seed and grid, and
+resolution_transfer.md.  Runs are taken up again where they stopped; finished ones are not trained
+again.  The samples are the same on all grids.
+"""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+import sciops
+from benchmarks.results import FOLDER, Rows, markdown
+from sciops.atomic import write_text
+
+KEY = ("problem", "op", "seed", "resolution")
+
+# what train_pde is given, and the grids it is judged on
+PROBLEMS: dict[str, tuple[dict[str, Any], tuple[int, ...]]] = {
+    "darcy": (
+        dict(name="darcy", resolution=43, n_train=320, n_test=80, epochs=40),
+        (22, 32, 43, 64, 85, 127, 253),
+    ),
+    "burgers": (
+        dict(name="burgers", resolution=256, n_train=1000, viscosity=0.1, epochs=60),
+        (128, 256, 512, 1024, 2048, 4096, 8192),
+    ),
+    "burgers-hard": (
+        dict(name="burgers", resolution=256, n_train=1000, viscosity=0.01, epochs=60),
+        (128, 256, 512, 1024, 2048, 4096, 8192),
+    ),
+}
+COLUMNS = ("relative_l2", "control_upsample", "control_downsample", "energy_above_nyquist")
+
+
+def measure(rows: Rows, problem: str, op: str, seed: int, runs: Path) -> None:
+    """A row for every grid."""
+    options, grids = PROBLEMS[problem]
+    found: dict[int, dict[str, float]] = {}
+
+    def on_grid(resolution: int) -> dict[str, float]:
+        if not found:
+            folder = runs / f"transfer-{problem}-{op}-{seed}"
+            run = sciops.train_pde(op=op, seed=seed, out=folder, **options)
+            table = run.transfer(grids)
+            for n in grids:
+                one = table.sel(resolution=n)
+                found[n] = {name: float(one[name].mean()) for name in COLUMNS}
+                found[n]["seconds"] = float(one["seconds"])
+        return found[resolution]
+
+    for n in grids:
+        key = dict(problem=problem, op=op, seed=seed, resolution=n)
+        rows.get(key, lambda n=n: on_grid(n))
+
+
+def summary(table: pd.DataFrame) -> str:
+    """Mean errors over samples and seeds, as Markdown: an operator a row, a grid a column."""
+    parts = []
+    for problem, of_problem in table.groupby("problem", sort=False):
+        trained = PROBLEMS[problem][0]["resolution"]
+        lines = []
+        for op, of_op in of_problem.groupby("op", sort=False):
+            means = of_op.groupby("resolution")[list(COLUMNS)].mean()
+            means.index = means.index.astype(int)
+            means = means.sort_index()
+            named = {
+                op: "relative_l2",
+                f"{op}, on {trained} and interpolated": "control_upsample",
+                f"{op}, input brought to {trained}": "control_downsample",
+            }
+            lines += [
+                {"": name, **{str(n): f"{means.loc[n, column]:.4f}" for n in means.index}}
+                for name, column in named.items()
+            ]
+        parts.append(f"## {problem}, trained on {trained}\n\n{markdown(pd.DataFrame(lines))}\n")
+    machines = "\n".join(f"- {m}" for m in table["machine"].unique())
+    title = "# Relative L2 error on other grids of the same test samples\n\n"
+    return title + "\n".join(parts) + f"\nMachines:\n{machines}\n"
+
+
+def main() -> None:
+    form = argparse.RawTextHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=form)
+    parser.add_argument("problems", nargs="*", help=f"of {', '.join(PROBLEMS)}")
+    parser.add_argument("--ops", default="xd,fno")
+    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--runs", type=Path, default=Path("out/transfer"), help="folder of runs")
+    parser.add_argument("--results", type=Path, default=FOLDER)
+    parser.add_argument("--table", action="store_true", help="only print what is there")
+    chosen = parser.parse_args()
+    unknown = [p for p in chosen.problems if p not in PROBLEMS]
+    if unknown:
+        parser.error(f"there is no problem {unknown[0]!r}; there are {', '.join(PROBLEMS)}")
+    rows = Rows("resolution_transfer", KEY, chosen.results)
+    for problem in [] if chosen.table else chosen.problems:
+        for seed in range(chosen.seeds):
+            for op in chosen.ops.split(","):
+                measure(rows, problem, op, seed, chosen.runs)
+                write_text(chosen.results / "resolution_transfer.md", summary(rows.table))
+    print(summary(rows.table))
+
+
+if __name__ == "__main__":
+    main()

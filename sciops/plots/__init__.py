@@ -1,0 +1,11 @@
+"""Figures one would put in a talk.  Every function returns a `matplotlib.figure.Figure`.
+
+Nothing is shown or saved: `fields(…).savefig("fields.png")`, or the last line of a notebook's cell.
+"""
+
+from .curves import comparison, history, resolutions, spectra
+from .field_panels import fields
+from .map_panels import operators
+from .shown import spectra_of
+
+__all__ = ["comparison", "fields", "history", "operators", "resolutions", "spectra", "spectra_of"]
