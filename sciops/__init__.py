@@ -13,18 +13,18 @@ from .version import __version__ as __version__
 _VERBS = {
     "arch_parameters": "sciops.operators",
     "check": "sciops.domains.checking",
-    "compare": "sciops.comparison",
+    "compare": "sciops.runs.comparison",
     "datasets": "sciops.catalogue",
     "doctor": "sciops.health",
     "from_arrays": "sciops.catalogue",
     "generate": "sciops.catalogue",
     "load": "sciops.catalogue",
-    "open_run": "sciops.runs",
+    "open_run": "sciops.runs.run",
     "read": "sciops.catalogue",
     "relax": "sciops.searching.patch",
     "relaxation_report": "sciops.searching.relaxation",
-    "train_pde": "sciops.pde",
-    "transfer": "sciops.runs",
+    "train_pde": "sciops.runs.pde",
+    "transfer": "sciops.runs.run",
     "weight_parameters": "sciops.operators",
 }
 _PACKAGES = ("operators",)  # building blocks, reached as sciops.operators.XD

@@ -1,5 +1,5 @@
 """`python -m sciops` is the `sciops` command."""
 
-from .cli import main
+from .cli.app import main
 
 main()

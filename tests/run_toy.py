@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 
 import sciops
-from sciops.runs import Run
+from sciops.runs.run import Run
 from tests.grid_toy import closed_line, line
 
 SMALL = dict(width=4, hidden=8, blocks=1)

@@ -14,7 +14,7 @@ ARROWS = {
     "__init__": {"version", "operators", "searching"},  # the public verbs, lazily
     "version": set(),
     "__main__": {"cli"},
-    "cli": {"__init__"},  # every command is a call of a public verb
+    "cli": {"__init__", "atomic", "runs", "training"},  # every command is a call of a public verb
     "task": set(),
     "config": set(),
     "metrics": set(),
@@ -24,11 +24,19 @@ ARROWS = {
     "catalogue": {"domains", "data"},
     "backbones": {"operators", "task"},
     "searching": {"operators", "backbones"},
-    "training": {"checkpoint", "config", "data", "metrics", "operators", "task"},
+    "training": {"checkpoint", "config", "data", "metrics", "operators", "task", "training_bar"},
+    "training_bar": set(),
     "plain_state": set(),
     "atomic": {"plain_state"},
     "checkpoint": {"plain_state", "atomic"},
-    "evaluation": {"checkpoint", "data", "metrics"},
+    "evaluation": {"backbones", "data", "domains", "metrics", "runs", "task"},
+    "plots": {"data", "evaluation", "metrics", "operators", "runs", "task"},
+    "reporting": {"atomic", "evaluation", "operators", "plots", "runs", "task", "version"},
+    "runs": {
+        *("atomic", "backbones", "catalogue", "checkpoint", "config", "data", "domains"),
+        *("evaluation", "operators", "plots", "reporting", "task", "training", "version"),
+    },
+    "health": {"catalogue", "checkpoint", "data", "domains", "operators", "version"},
 }
 PLACES = set(ARROWS).union(*ARROWS.values())
 HEAVY = {
@@ -43,6 +51,9 @@ LIGHT_PLACES = {
     "domains",
     "catalogue",
     "cli",
+    "evaluation",
+    "plots",
+    "reporting",
 }  # these import HEAVY inside functions only
 BANNED_FOLDERS = {"utils", "common", "core"}
 

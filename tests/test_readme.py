@@ -9,7 +9,7 @@ import xarray
 from typer.testing import CliRunner
 
 import sciops
-from sciops.cli import app
+from sciops.cli.app import app
 
 ROOT = Path(__file__).parents[1]
 FENCE = re.compile(r"^```([\w-]*)[^\n]*\n(.*?)^```\s*$", re.MULTILINE | re.DOTALL)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from torch import nn
 
-from sciops.evaluation import evaluate
+from sciops.evaluation.scores import evaluate
 from sciops.task import Task
 
 from .shown import Sample, median_and_worst, model_and_data, shown_samples
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-    from sciops.runs import Run
+    from sciops.runs.run import Run
 
 ERROR = "Prediction − truth"
 FINEST = 192  # points along a side of an image; of finer grids every second, third, … is drawn

@@ -6,7 +6,7 @@ import numpy as np
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from sciops.learned_maps import learned_maps
+from sciops.operators.learned_maps import learned_maps
 
 from .style import FIELD_MAP, MUTED, new_figure, power_of_ten, short, styled
 

@@ -10,8 +10,8 @@ import numpy as np
 from torch import Tensor, nn
 
 from sciops.data.rows import check_fields, read_rows
-from sciops.evaluation import predict
-from sciops.grids import evenly_spaced, geometry
+from sciops.evaluation.grids import evenly_spaced, geometry
+from sciops.evaluation.scores import predict
 from sciops.metrics import energy_spectrum, nyquist, relative_l2
 from sciops.task import Field, Task
 
@@ -20,7 +20,7 @@ from .style import label_of, short
 if TYPE_CHECKING:
     import xarray as xr
 
-    from sciops.runs import Run
+    from sciops.runs.run import Run
 
 COLUMNS = 4  # target channels that are shown
 INPUTS = 2  # input variables that are shown

@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch import nn
 
-from sciops.learned_maps import learned_maps
 from sciops.operators import XD
+from sciops.operators.learned_maps import learned_maps
 from sciops.plots import operators
 from sciops.plots.map_panels import FINEST, picture
 from tests.plots.toy import moved

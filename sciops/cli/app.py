@@ -1,0 +1,121 @@
+"""The `sciops` command.  Every command is a call of a public verb."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import sciops
+
+from .runs import runs
+from .text import or_exit, pair, settings
+
+app = typer.Typer(help="Neural operators for scientists.", no_args_is_help=True)
+data = typer.Typer(help="Make, read and check data.", no_args_is_help=True)
+app.add_typer(data, name="data")
+app.add_typer(runs)
+
+Name = Annotated[str, typer.Argument(help="data set, as listed by `sciops data list`")]
+Out = Annotated[Path, typer.Option(help="zarr store to write")]
+Parameter = Annotated[
+    list[str] | None, typer.Option("--set", help="parameter of the equation, name=value")
+]
+
+
+@data.command("list")
+def list_datasets() -> None:
+    """What can be generated, loaded and read."""
+    for name, known in sciops.datasets().iterrows():
+        typer.secho(f"{name}: {known['title']}", bold=True)
+        for column in known.index.drop("title"):
+            typer.echo(f"    {column:10}  {known[column]}")
+
+
+@data.command()
+def generate(
+    name: Name,
+    out: Out,
+    n: Annotated[int, typer.Option(help="samples to train with")] = 64,
+    n_val: Annotated[int, typer.Option(help="samples to validate with")] = 0,
+    n_test: Annotated[int, typer.Option(help="samples to test with")] = 0,
+    resolution: Annotated[int | None, typer.Option(help="points on each axis")] = None,
+    seed: int = 0,
+    workers: Annotated[int | None, typer.Option(help="threads; one a core if not given")] = None,
+    scheduler: Annotated[str | None, typer.Option(help="address of a Dask scheduler")] = None,
+    overwrite: bool = False,
+    parameter: Parameter = None,
+) -> None:
+    """Solve an equation for random samples; an interrupted call goes on where it stopped."""
+    tree = or_exit(
+        sciops.generate,
+        name,
+        n,
+        n_val=n_val,
+        n_test=n_test,
+        resolution=resolution,
+        seed=seed,
+        out=out,
+        workers=workers,
+        scheduler=scheduler,
+        overwrite=overwrite,
+        **settings(parameter),
+    )
+    typer.echo(_summary(out, tree))
+
+
+@data.command()
+def read(
+    name: Name,
+    paths: Annotated[list[Path], typer.Argument(help="files to read")],
+    out: Out,
+    field: Annotated[
+        list[str] | None, typer.Option(help="our variable = the file's, as in a=coeff")
+    ] = None,
+    layout: Annotated[str | None, typer.Option(help="of the file, if not recognised")] = None,
+    coord: Annotated[
+        list[str] | None, typer.Option(help="dimension = the file's variable, as in time=t")
+    ] = None,
+    val: Annotated[int | None, typer.Option(help="samples of train to validate with")] = None,
+    resolution: Annotated[int | None, typer.Option(help="points to keep on each axis")] = None,
+    overwrite: bool = False,
+    parameter: Parameter = None,
+) -> None:
+    """Turn a file of the field (FNO .mat, neuraloperator .pt, PDEBench HDF5, …) into a store."""
+    fields = dict(pair(text, "--field") for text in field or []) or None
+    parameters = settings(parameter) or None
+    tree = or_exit(
+        sciops.read,
+        name,
+        paths,
+        out=out,
+        overwrite=overwrite,
+        fields=fields,
+        coords=dict(pair(text, "--coord") for text in coord or []) or None,
+        val=val,
+        layout=layout,
+        resolution=resolution,
+        parameters=parameters,
+    )
+    typer.echo(_summary(out, tree))
+
+
+@data.command()
+def check(store: Annotated[Path, typer.Argument(help="zarr store")]) -> None:
+    """Verify files, labels, values, splits and the equation; exit code 1 if something is wrong."""
+    report = or_exit(sciops.check, store)
+    typer.echo(str(report))
+    raise typer.Exit(0 if report.ok else 1)
+
+
+def _summary(out: Path, tree) -> str:
+    sizes = [f"{name} {dict(child.sizes)}" for name, child in tree.children.items()]
+    return f"{out}: " + "; ".join(sizes)
+
+
+def main() -> None:
+    app(prog_name="sciops")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,249 @@
+"""The commands about runs: train, evaluate, transfer, report, compare; and doctor."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import sciops
+
+from .tables import (
+    by_resolution,
+    by_sample,
+    mean_and_spread,
+    of_run,
+    of_run_as_json,
+    over_samples,
+    save_csv,
+    show,
+)
+from .text import or_exit, settings, stop, whole_numbers
+
+runs = typer.Typer()
+
+Name = Annotated[str, typer.Argument(help="data set, as listed by `sciops data list`")]
+Folder = Annotated[Path, typer.Argument(help="folder of a run")]
+Resolution = Annotated[
+    list[str] | None, typer.Option(help="points on an axis; several, as in 43,64, for many grids")
+]
+Resolutions = Annotated[str, typer.Option(help="points on an axis, as in 43,64,85")]
+Count = Annotated[int | None, typer.Option(help="if not given, the recipe's")]
+Store = Annotated[Path | None, typer.Option(help="zarr store with train and test")]
+Recipe = Annotated[str, typer.Option(help="quick or paper")]
+Forecast = Annotated[str | None, typer.Option(help="of fields in time: 3d or steps")]
+Augment = Annotated[
+    bool | None, typer.Option(help="training samples by symmetries; if not given, as the recipe")
+]
+Setting = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        help="name=value of anything else: viscosity, rate, arch_rate, width, taps, …; in a "
+        "comparison op.name=value is for one operator",
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="print JSON, for scripts")]
+Csv = Annotated[Path | None, typer.Option(help="file to write the table to")]
+
+
+@runs.command()
+def train(
+    ctx: typer.Context,
+    name: Name,
+    op: Annotated[str, typer.Option(help="conv, fno, neuralop, unet, xd or xd-grid")] = "xd",
+    resolution: Resolution = None,
+    n_train: Count = None,
+    n_val: Count = None,
+    n_test: Count = None,
+    epochs: Count = None,
+    batch_size: Count = None,
+    seed: int = 0,
+    data: Store = None,
+    recipe: Recipe = "quick",
+    forecast: Forecast = None,
+    augment: Augment = None,
+    out: Annotated[Path | None, typer.Option(help="folder of the run")] = None,
+    devices: Annotated[int, typer.Option(help="processes or GPUs, as Lightning takes them")] = 1,
+    num_nodes: Annotated[int, typer.Option(help="machines")] = 1,
+    strategy: Annotated[str, typer.Option(help="auto, ddp, …")] = "auto",
+    accelerator: Annotated[str, typer.Option(help="cpu, gpu, …")] = "cpu",
+    setting: Setting = None,
+    report: Annotated[bool, typer.Option("--report", help="also write report.html")] = False,
+    as_json: Json = False,
+) -> None:
+    """Train a network on an equation; the same call again finishes a run that was interrupted."""
+    run = or_exit(
+        sciops.train_pde,
+        name,
+        op,
+        resolution=_grids(resolution),
+        n_train=n_train,
+        n_val=n_val,
+        n_test=n_test,
+        epochs=epochs,
+        batch_size=batch_size,
+        seed=seed,
+        data=data,
+        recipe=recipe,
+        forecast=forecast,
+        augment=augment,
+        out=out,
+        devices=devices,
+        num_nodes=num_nodes,
+        strategy=strategy,
+        accelerator=accelerator,
+        **settings(setting, taken=ctx.params),
+    )
+    _only_the_first_process_goes_on()
+    page = or_exit(run.report) if report else None
+    if as_json:
+        typer.echo(of_run_as_json(run.path, run.metrics))
+        return
+    show(of_run(run.metrics))
+    typer.echo(f"run: {run.path}")
+    if page is not None:
+        typer.echo(f"report: {page}")
+
+
+@runs.command()
+def evaluate(
+    run: Folder,
+    data: Annotated[Path | None, typer.Option(help="zarr store; if not given, the run's")] = None,
+    split: str = "test",
+    csv: Annotated[Path | None, typer.Option(help="file for the scores of every sample")] = None,
+    as_json: Json = False,
+) -> None:
+    """Score a trained network on its own data or on others."""
+    scores = or_exit(_opened(run).evaluate, data, split=split)
+    table = by_sample(scores)
+    if csv is not None:
+        or_exit(save_csv, table, csv)
+    show(over_samples(table), as_json=as_json)
+    if count := scores.attrs["nonfinite_predictions"]:
+        typer.echo(f"{count} of {len(table)} predictions are not finite", err=True)
+
+
+@runs.command()
+def transfer(run: Folder, resolutions: Resolutions, csv: Csv = None, as_json: Json = False) -> None:
+    """Errors on other grids of the same test samples, beside those of interpolation.
+
+    control_upsample predicts on the training grid and interpolates; control_downsample also has
+    to interpolate the input to it; growth is over the error on the training grid.
+    """
+    wanted = whole_numbers([resolutions], "--resolutions")
+    errors = or_exit(sciops.transfer, run, wanted)
+    table = by_resolution(errors)
+    if csv is not None:
+        or_exit(save_csv, table, csv)
+    show(table, as_json=as_json)
+    if errors.attrs["refused"]:
+        typer.echo(f"did not run on {errors.attrs['refused']}", err=True)
+
+
+@runs.command()
+def report(
+    run: Folder,
+    resolutions: Annotated[str | None, typer.Option(help="to show too, as in 43,64,85")] = None,
+    out: Annotated[Path | None, typer.Option(help="if not given, report.html of the run")] = None,
+) -> None:
+    """Write one page about a run: what was trained, how good it is, how it looks."""
+    opened = _opened(run)
+    if resolutions is not None:
+        or_exit(opened.transfer, whole_numbers([resolutions], "--resolutions"))
+    typer.echo(or_exit(opened.report, out))
+
+
+@runs.command()
+def compare(
+    ctx: typer.Context,
+    name: Name,
+    ops: Annotated[str, typer.Option(help="operators, as in conv,fno,xd")] = "conv,fno,xd",
+    seeds: Annotated[int, typer.Option(help="how many")] = 3,
+    seconds: Annotated[float | None, typer.Option(help="of training, instead of epochs")] = None,
+    resolution: Resolution = None,
+    n_train: Count = None,
+    n_val: Count = None,
+    n_test: Count = None,
+    epochs: Count = None,
+    batch_size: Count = None,
+    data: Store = None,
+    recipe: Recipe = "quick",
+    forecast: Forecast = None,
+    augment: Augment = None,
+    out: Annotated[Path | None, typer.Option(help="folder of the runs")] = None,
+    setting: Setting = None,
+    csv: Csv = None,
+    as_json: Json = False,
+) -> None:
+    """Train operators under one budget, each from several seeds, and compare their test errors."""
+    own, shared = _divided(ops.split(","), settings(setting, taken=ctx.params))
+    table = or_exit(
+        sciops.compare,
+        name,
+        own,
+        seeds=seeds,
+        seconds=seconds,
+        resolution=_grids(resolution),
+        n_train=n_train,
+        n_val=n_val,
+        n_test=n_test,
+        epochs=epochs,
+        batch_size=batch_size,
+        data=data,
+        recipe=recipe,
+        forecast=forecast,
+        augment=augment,
+        out=out,
+        **shared,
+    ).reset_index()
+    _only_the_first_process_goes_on()
+    if csv is not None:
+        or_exit(save_csv, table, csv)
+    show(table if as_json else mean_and_spread(table), as_json=as_json)
+
+
+@runs.command()
+def doctor() -> None:
+    """Look at versions and machine and try the main parts; exit code 1 if something is wrong."""
+    health = sciops.doctor()
+    typer.echo(str(health))
+    raise typer.Exit(0 if health.ok else 1)
+
+
+def _only_the_first_process_goes_on() -> None:
+    """Of several that train together (--devices 2), each of which runs the whole command."""
+    from sciops.runs.comparison import is_first_process
+
+    if not is_first_process():
+        raise typer.Exit(0)
+
+
+# --- words to values ------------------------------------------------------------------------------
+
+
+def _opened(run: Path):
+    return or_exit(sciops.open_run, run)
+
+
+def _grids(resolution: list[str] | None) -> int | list[int] | None:
+    if resolution is None:
+        return None
+    grids = whole_numbers(resolution, "--resolution")
+    return grids[0] if len(grids) == 1 else grids
+
+
+def _divided(ops: list[str], given: dict[str, Any]) -> tuple[dict[str, dict], dict[str, Any]]:
+    """Options of single operators, op.name, and those of all.
+
+    >>> _divided(["fno", "xd"], {"width": 8, "xd.taps": 5})
+    ({'fno': {}, 'xd': {'taps': 5}}, {'width': 8})
+    """
+    own, shared = {op: {} for op in ops}, {}
+    if len(own) < len(ops):
+        stop(f"--ops {','.join(ops)} must be different operators")
+    for name, value in given.items():
+        op, dot, option = name.rpartition(".")
+        if dot and op not in own:
+            stop(f"--set {name}={value} is for {op!r}, but --ops are {', '.join(ops)}")
+        (own[op] if dot else shared)[option] = value
+    return own, shared

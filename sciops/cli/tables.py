@@ -1,0 +1,94 @@
+"""What the commands about runs print: tables, for people or as JSON."""
+
+import json
+import math
+from collections.abc import Mapping
+from numbers import Integral
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+
+def show(table: "pd.DataFrame", *, as_json: bool = False) -> None:
+    """Print a table, or a JSON list of its rows, in which NaN is null."""
+    if as_json:
+        typer.echo(table.to_json(orient="records", indent=1, double_precision=15))
+    else:
+        typer.echo(table.to_string(index=False, formatters=dict.fromkeys(table, short)))
+
+
+def short(value: Any) -> str:
+    """
+    >>> short(0.0123456), short(1234567), short("0.012 ± 0.001")
+    ('0.01235', '1234567', '0.012 ± 0.001')
+    """
+    return str(value) if isinstance(value, str | Integral) else f"{value:.4g}"
+
+
+def save_csv(table: "pd.DataFrame", file: Path) -> None:
+    """Write a table to a file, whole or not at all."""
+    from sciops.atomic import write_text
+
+    file.parent.mkdir(parents=True, exist_ok=True)
+    write_text(file, table.to_csv(index=False))
+
+
+# --- tables ---------------------------------------------------------------------------------------
+
+
+def of_run(metrics: Mapping[str, float]) -> "pd.DataFrame":
+    """A row for each score."""
+    import pandas as pd
+
+    values = pd.Series(list(metrics.values()), dtype=object)  # counts stay whole
+    return pd.DataFrame({"score": list(metrics), "value": values})
+
+
+def of_run_as_json(path: Path, metrics: Mapping[str, float]) -> str:
+    """One object, in which NaN is null."""
+    finite = {name: n if math.isfinite(n) else None for name, n in metrics.items()}
+    return json.dumps({"path": str(path), **finite}, indent=1)
+
+
+def by_sample(scores: "xr.Dataset") -> "pd.DataFrame":
+    """A row for each sample; errors of bands are columns of their own."""
+    import pandas as pd
+
+    columns = {"sample": scores["sample"].values}
+    for name, score in scores.data_vars.items():
+        if score.dims == ("sample",):
+            columns[name] = score.values
+        else:
+            columns |= {f"{name}_{b}": score.sel(band=b).values for b in score["band"].values}
+    return pd.DataFrame(columns)
+
+
+def over_samples(table: "pd.DataFrame") -> "pd.DataFrame":
+    """A row for each score of `by_sample`.  One NaN, a prediction that failed, makes it NaN."""
+    import pandas as pd
+
+    scores = table.drop(columns="sample")
+    how = ("mean", "median", "min", "max")
+    found = pd.DataFrame({name: getattr(scores, name)(skipna=False) for name in how})
+    return found.rename_axis("score").reset_index()
+
+
+def by_resolution(errors: "xr.Dataset") -> "pd.DataFrame":
+    """A row for each resolution, with means over samples."""
+    means = errors.drop_dims("wavenumber").mean("sample", skipna=False)
+    return means.to_dataframe().reset_index()
+
+
+def mean_and_spread(table: "pd.DataFrame") -> "pd.DataFrame":
+    """The table of `compare` with mean ± standard deviation, where there are several seeds."""
+    import pandas as pd
+
+    spread = ["" if pd.isna(std) else f" ± {std:.2g}" for std in table["std"]]
+    both = [f"{mean:.4g}{text}" for mean, text in zip(table["mean"], spread, strict=True)]
+    kept = ["min", "max", "val_mean", "epochs", "seconds_per_epoch", "parameters"]
+    return pd.concat([table[["op"]].assign(relative_l2=both), table[kept]], axis=1)

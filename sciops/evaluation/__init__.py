@@ -1,0 +1,1 @@
+"""Judging a trained model: scores, other grids, roll-outs, the classical solver."""

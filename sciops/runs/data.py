@@ -1,0 +1,194 @@
+"""The data of a run: generated or given, with the splits train, val and test, checked at the door.
+
+What was used is described in the run's configuration, so that a run opened later finds the same
+data again, or can say that they have changed.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sciops.catalogue import load
+from sciops.data.rows import check_fields
+from sciops.data.samples import task_of, variables_of
+from sciops.data.schema import canonical, digest
+from sciops.data.store import SPLITS, open_store
+from sciops.domains.recipe import Recipe
+from sciops.evaluation.grids import same_points, trained_grid, unit_grid
+from sciops.task import Task, task_as_dict
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+VAL_SHARE = 10  # of the training samples, one in so many validates where no split does
+
+
+def task_to_be(name: str, resolution: int, parameters: Mapping[str, Any]) -> Task:
+    """The task of data that are still to be generated."""
+    import xarray as xr
+
+    recipe = Recipe(name, resolution, 0, parameters)
+    points = {"sample": np.empty(0), **recipe.coordinates}
+    fields = {
+        name: (("sample", *v.dims), np.empty([len(points[d]) for d in ("sample", *v.dims)]))
+        for name, v in recipe.variables.items()
+    }
+    return task_of(xr.Dataset(fields, points, recipe.attrs))
+
+
+def generated(
+    name: str,
+    resolution: int,
+    counts: Mapping[str, int],
+    parameters: Mapping[str, Any],
+    *,
+    seed: int = 0,
+    progress: bool = True,
+) -> tuple["xr.DataTree", dict[str, Any]]:
+    """Data of our own solvers and their description."""
+    numbers = {f"n_{split}": n for split, n in counts.items()}
+    tree = load(name, resolution=resolution, seed=seed, progress=progress, **numbers, **parameters)
+    return tree, {**numbers, "seed": seed, "parameters": dict(parameters)}
+
+
+def given(
+    data: "xr.DataTree | Mapping[str, xr.Dataset] | str | Path", counts: Mapping[str, int | None]
+) -> tuple["xr.DataTree", dict[str, Any]]:
+    """Someone's data, at most `counts` samples of each split, and their description.
+
+    data: a store, a tree with train and test, or {"train": Dataset, "test": Dataset}; where there
+          is no val, the last tenth of train becomes it
+    """
+    splits = {name: child.to_dataset() for name, child in as_tree(data).children.items()}
+    missing = [split for split in ("train", "test") if split not in splits]
+    if missing:
+        raise ValueError(
+            f"the data have no split {' and no '.join(missing)}, only {', '.join(splits) or 'none'}"
+            "; sciops.from_arrays(…, split=…) and sciops.read(…, split=…) make them"
+        )
+    task = task_of(splits["train"].transpose("sample", "time", ..., missing_dims="ignore"))
+    splits = {name: _checked(splits[name], task, name) for name in SPLITS if name in splits}
+    if "val" not in splits:
+        splits["train"], splits["val"] = _divided(splits["train"])
+    splits = {name: _first(splits[name], counts.get(name), name) for name in SPLITS}
+    for name, ds in splits.items():
+        _expect_numbers(ds, task, name)
+    numbers = {f"n_{name}": ds.sizes["sample"] for name, ds in splits.items()}
+    origin = str(Path(data).resolve()) if isinstance(data, str | Path) else None
+    found = {"given": origin, "fingerprint": fingerprint(splits, task)}
+    return _labelled(splits, {}), numbers | found
+
+
+def as_tree(data) -> "xr.DataTree":
+    """A store, a tree or a dict of data sets as a tree."""
+    import xarray as xr
+
+    if isinstance(data, str | Path):
+        data = open_store(data)
+    if isinstance(data, xr.DataTree):
+        return _labelled({name: c.to_dataset() for name, c in data.children.items()}, data.attrs)
+    if isinstance(data, Mapping) and data:
+        first, *others = data.values()
+        if all(isinstance(ds, xr.Dataset) for ds in (first, *others)):
+            return _labelled(data, first.attrs)
+    raise ValueError(
+        f"data={type(data).__name__} must be a zarr store, an xarray.DataTree with the splits "
+        "train and test, or a dict of them; sciops.from_arrays makes one of arrays"
+    )
+
+
+def _labelled(splits: Mapping[str, "xr.Dataset"], attrs: Mapping[str, Any]) -> "xr.DataTree":
+    import xarray as xr
+
+    labelled = {name: ds.assign_attrs({**attrs, **ds.attrs}) for name, ds in splits.items()}
+    return xr.DataTree.from_dict(labelled)
+
+
+def _checked(ds: "xr.Dataset", task: Task, split: str) -> "xr.Dataset":
+    """A split with all that the task needs, on its grid, samples first and then time."""
+    try:
+        check_fields(ds, task)
+        same = same_points(unit_grid(task, ds), trained_grid(task))
+    except ValueError as error:
+        raise ValueError(f"the split {split!r}: {error}") from None
+    if not same:
+        raise ValueError(
+            f"the split {split!r} lies on another grid than 'train'; train on one grid, and give "
+            "the other to run.evaluate(data) or run.transfer(data={64: dataset})"
+        )
+    return ds.transpose("sample", "time", *(a.name for a in task.axes), ..., missing_dims="ignore")
+
+
+def _divided(train: "xr.Dataset") -> tuple["xr.Dataset", "xr.Dataset"]:
+    n = train.sizes["sample"]
+    kept = n - max(n // VAL_SHARE, 1)
+    if kept < 1:
+        raise ValueError("one training sample cannot be divided into train and val; give more")
+    return train.isel(sample=slice(kept)), train.isel(sample=slice(kept, None))
+
+
+def _first(ds: "xr.Dataset", count: int | None, split: str) -> "xr.Dataset":
+    if count is None:
+        return ds
+    if not 1 <= count <= ds.sizes["sample"]:
+        raise ValueError(
+            f"n_{split}={count}, but the data have {ds.sizes['sample']} {split} samples"
+        )
+    return ds.isel(sample=slice(count))
+
+
+def _expect_numbers(ds: "xr.Dataset", task: Task, split: str) -> None:
+    for name in variables_of(task):
+        wrong = ~np.isfinite(ds[name].values.reshape(ds.sizes["sample"], -1)).all(1)
+        if wrong.any():
+            which = ", ".join(map(str, np.flatnonzero(wrong)[:5]))
+            raise ValueError(
+                f"{name!r} of {split} has NaN or infinite values in {wrong.sum()} of {len(wrong)} "
+                f"samples (the first are number {which}); leave them out, as with "
+                "ds.isel(sample=good), or repair them"
+            )
+
+
+def fingerprint(splits: Mapping[str, "xr.Dataset"], task: Task) -> str:
+    """Of the task and the numbers that it uses, whatever they are stored in."""
+    parts = [digest(canonical(task_as_dict(task)))]
+    for split, ds in sorted(splits.items()):
+        for name in variables_of(task):
+            values = np.ascontiguousarray(ds[name].values)
+            parts += [split, name, str(values.dtype), str(values.shape), digest(values.data)]
+    return digest("\n".join(parts).encode())
+
+
+def again(name: str, resolution: int, description: Mapping[str, Any]) -> "xr.DataTree":
+    """The data of a run that was opened, by their description."""
+    counts = {split: description[f"n_{split}"] for split in SPLITS}
+    if "fingerprint" not in description:
+        parameters, seed = description["parameters"], description["seed"]
+        return generated(name, resolution, counts, parameters, seed=seed)[0]
+    if description["given"] is None:
+        raise ValueError(
+            "this run was trained on arrays that were given to it and are not kept with it; give "
+            "them again: run.evaluate(data)"
+        )
+    tree, found = given(description["given"], counts)
+    if found["fingerprint"] != description["fingerprint"]:
+        raise ValueError(
+            f"{description['given']} has changed since this run was trained on it; give the data "
+            "you mean: run.evaluate(data)"
+        )
+    return tree
+
+
+def same_samples(
+    name: str, resolutions: Sequence[int], description: Mapping[str, Any], split: str = "test"
+) -> dict[int, "xr.Dataset"]:
+    """The samples of a split on other grids; only solvers can make them."""
+    if "fingerprint" in description:
+        raise ValueError(
+            "this run was trained on given data, which no solver can make on other grids; give "
+            "them: run.transfer(data={64: dataset, 128: dataset})"
+        )
+    alone = {f"n_{s}": description[f"n_{s}"] if s == split else 0 for s in SPLITS}
+    return {r: again(name, r, {**description, **alone})[split].to_dataset() for r in resolutions}

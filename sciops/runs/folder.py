@@ -1,0 +1,139 @@
+"""The folder of a run: claimed before training, filled by it, whole at its end."""
+
+import json
+import math
+import os
+import platform
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from sciops.atomic import read_bytes, write_text, writing
+from sciops.checkpoint import save_model
+from sciops.data.schema import canonical, digest
+from sciops.evaluation.scores import evaluate
+from sciops.operators import arch_parameters
+from sciops.task import task_as_dict
+from sciops.version import __version__
+
+from .run import Run
+
+RUNS = Path("runs")  # below the working directory, where no folder is given
+PACKAGES = ("torch", "neuraloperator", "pytorch-lightning", "numpy", "xarray")
+
+
+def as_json(config: dict[str, Any]) -> dict[str, Any]:
+    """A configuration as it comes back from its file.
+
+    >>> as_json({"model": {"taps": 5, "spacing": (0.1, 0.2)}})
+    {'model': {'spacing': [0.1, 0.2], 'taps': 5}}
+    """
+    try:
+        return json.loads(canonical(config))
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"an option cannot be written to config.json ({error}); give finite numbers, text, and "
+            "lists of them"
+        ) from None
+
+
+def claim(out: str | Path | None, config: dict[str, Any]) -> tuple[Path, bool]:
+    """The folder of a run with its config.json, and whether the run is finished.
+
+    A folder of the same run is taken up again; one of anything else is refused.
+
+    config: of `as_json`
+    """
+    name = f"{config['name']}-{config['op']}-{digest(canonical(config))[:8]}"
+    path = (RUNS / name if out is None else Path(out)).resolve()
+    file = path / "config.json"
+    if file.exists():
+        _expect_same(file, config)
+    elif path.exists() and not _is_empty(path):
+        raise ValueError(f"{path} exists and is not a run; choose another folder with out=…")
+    else:
+        with writing(path):
+            write_text(file, json.dumps(config, indent=1))
+    return path, (path / "model.json").exists()
+
+
+def _is_empty(path: Path) -> bool:
+    """Whether a folder has nothing but what a process that was killed left of config.json."""
+    return path.is_dir() and {p.name for p in path.iterdir()} <= {".config.json.partial"}
+
+
+def _expect_same(file: Path, config: dict[str, Any]) -> None:
+    try:
+        found = json.loads(read_bytes(file) or b"")
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise ValueError(f"{file} is damaged; remove {file.parent} or choose another folder")
+    if found != config:
+        names = ", ".join(k for k in {**config, **found} if found.get(k) != config.get(k))
+        raise ValueError(
+            f"{file.parent} holds another run (it differs in {names}); choose another folder with "
+            "out=…, or remove it"
+        )
+
+
+def write_history(path: Path, rows: Sequence[dict[str, float]]) -> None:
+    """metrics.csv, one row an epoch."""
+    import pandas as pd
+
+    write_text(path / "metrics.csv", pd.DataFrame(rows).to_csv(index=False))
+
+
+def finish(run: Run, *, progress: bool = True) -> Run:
+    """Judge a trained model and keep it; of several processes only the first writes."""
+    run.metrics.update(_judgement(run, progress))
+    together = torch.distributed.is_available() and torch.distributed.is_initialized()
+    if not together or torch.distributed.get_rank() == 0:
+        _write(run)
+    if together:  # nobody goes on before the run is whole
+        torch.distributed.barrier()
+    return run
+
+
+def _write(run: Run) -> None:
+    write_history(run.path, run.history.to_dict("records"))
+    metrics = {name: n if math.isfinite(n) else None for name, n in run.metrics.items()}
+    description = {
+        "task": task_as_dict(run.task),
+        "config": run.config,
+        "metrics": metrics,  # JSON has no NaN
+        "versions": versions(),
+        "machine": {
+            "processor": platform.processor() or platform.machine(),
+            "cores": os.cpu_count(),
+        },
+    }
+    tensors = {name: tensor.contiguous() for name, tensor in run.model.state_dict().items()}
+    save_model(run.path, tensors, description)
+
+
+def _judgement(run: Run, progress: bool) -> dict[str, float]:
+    """Means over samples; NaN where the prediction of one of them is not finite."""
+    test = run.data["test"].to_dataset()
+    scores = evaluate(run.model, test, run.task, progress=progress)
+    last, parameters = run.history.iloc[-1], list(run.model.parameters())
+    found = {
+        f"test_{name}": float(scores[name].mean(skipna=False))
+        for name, variable in scores.data_vars.items()
+        if variable.dims == ("sample",)
+    }
+    return found | {
+        "val_relative_l2": float(last["val_relative_l2"]),
+        "train_relative_l2": float(last["train_relative_l2"]),
+        "train_seconds": float(run.history["seconds"].sum()),
+        "parameters": sum(p.numel() for p in parameters),
+        "arch_parameters": sum(p.numel() for p in arch_parameters(run.model)),
+    }
+
+
+def versions() -> dict[str, str]:
+    known = {"python": platform.python_version(), "sciops": __version__}
+    return known | {name: version(name) for name in PACKAGES}

@@ -1,0 +1,256 @@
+"""`train_pde`: from the name of an equation, or your own data, to a trained and judged model.
+
+What cannot work is refused first, before data are generated or a folder is touched.
+"""
+
+import contextlib
+import inspect
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from sciops.backbones import BASELINES, FnoCnn, build_model
+from sciops.backbones.choice import OPERATORS
+from sciops.backbones.forecasting import WAYS
+from sciops.checkpoint import rng_state, set_rng_state
+from sciops.config import changed
+from sciops.data.samples import MemorySamples, task_of
+from sciops.data.several_grids import SeveralGrids
+from sciops.data.symmetries import fitting
+from sciops.data.windows import WindowSamples
+from sciops.domains import DOMAINS, domain_named
+from sciops.evaluation.grids import coords_of, trained_grid
+from sciops.task import Task
+from sciops.training import fit
+
+from .data import generated, given, task_to_be
+from .folder import as_json, claim, finish, write_history
+from .recipes import Settings, settings
+from .run import Run, open_run
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+RATES = ("rate", "arch_rate")
+
+
+def train_pde(
+    name: str,
+    op: str = "xd",
+    *,
+    resolution: int | Sequence[int] | None = None,
+    n_train: int | None = None,
+    n_val: int | None = None,
+    n_test: int | None = None,
+    epochs: int | None = None,
+    batch_size: int | None = None,
+    seed: int = 0,
+    data=None,
+    recipe: str = "quick",
+    forecast: str | None = None,
+    augment: bool | None = None,
+    out: str | Path | None = None,
+    progress: bool = True,
+    devices: int = 1,
+    num_nodes: int = 1,
+    strategy: str = "auto",
+    accelerator: str = "cpu",
+    **options,
+) -> Run:
+    """Train a network with the operator `op` on the solutions of a PDE and judge it on unseen ones.
+
+    resolution: points on an axis; several train the network on all of these grids, and the last is
+                the one it is judged on
+    n_train, n_val, n_test, epochs, batch_size: None leaves them to the recipe
+    seed:       of the network and the order of samples; the data are the same for all seeds
+    data:       a zarr store, or a tree with train and test (sciops.read, sciops.from_arrays); None
+                generates them on first use
+    recipe:     "quick" (minutes on two cores) or "paper" (the published settings)
+    forecast:   of fields in time, "3d" (all frames at once; the default) or "steps" (one by one)
+    augment:    whether training sees the samples transformed by symmetries of the equation; None
+                leaves it to the recipe
+    out:        folder of the run; None is one in runs/ that is named after the settings.  A run
+                that is there already is finished, if need be, and returned
+    devices, num_nodes, strategy, accelerator: as Lightning takes them
+    options:    parameters of the equation (viscosity=…, see sciops.datasets()); rate= and
+                arch_rate=, the learning rates; options of the network (width=, taps=, depth=, …)
+    """
+    forecast = _forecast(name, forecast)
+    parameters, rates, network = _sorted_options(name, op, forecast, options)
+    usual = settings(name, op, recipe, forecast)
+    training = changed(usual.training, epochs=epochs, batch_size=batch_size, seed=seed, **rates)
+    model = {"op": op, "forecast": forecast, **usual.model, **network}
+    counts = {"train": n_train, "val": n_val, "test": n_test}
+    if data is None:
+        grids, counts = _grids(resolution, usual.resolution, forecast), _counts(counts, usual)
+        _rehearse([task_to_be(name, r, parameters) for r in grids], model)
+        made = [generated(name, r, counts, parameters, progress=progress) for r in grids]
+        trees, described = [tree for tree, _ in made], made[-1][1]
+    else:
+        tree, described = given(data, counts)
+        _expect_no_choice(name, resolution, parameters, tree)
+        _rehearse([task_of(tree["train"].to_dataset())], model)
+        trees = [tree]
+
+    task = task_of(trees[-1]["train"].to_dataset())
+    augmented = usual.augment if augment is None else augment
+    symmetries = _symmetries(name, trees[-1]["train"].attrs, task) if augmented else ()
+    training = changed(training, symmetries=symmetries)
+    config = as_json(
+        {
+            "name": name,
+            "op": op,
+            "recipe": recipe,
+            "grids": [tree["train"].sizes[task.axes[0].name] for tree in trees],
+            "seed": seed,
+            "training": training.as_dict(),
+            "model": model,
+            "data": described,
+        }
+    )
+    path, is_finished = claim(out, config)
+    if is_finished:
+        run = open_run(path)
+        run.data = trees[-1]
+        return run
+
+    with _own_random_numbers(seed):
+        samples = [MemorySamples(tree["train"].to_dataset()) for tree in trees]
+        network = build_model(task, config["model"]).fit(samples[-1].x, samples[-1].y)
+        history = fit(
+            network,
+            _training_samples(samples, forecast),
+            MemorySamples(trees[-1]["val"].to_dataset(), task),
+            training,
+            coords=coords_of(task, trained_grid(task)),  # None on the grids of our solvers
+            folder=path / "checkpoints",
+            at_epoch_end=lambda rows: write_history(path, rows),
+            progress=progress,
+            devices=devices,
+            num_nodes=num_nodes,
+            strategy=strategy,
+            accelerator=accelerator,
+        )
+    return finish(
+        Run(network.eval(), task, config, {}, history, path, trees[-1]), progress=progress
+    )
+
+
+def _symmetries(name: str, attrs: dict[str, Any], task: Task) -> tuple[str, ...]:
+    """Those that equation, boundary and grid have in common; other boundaries may have none."""
+    known = domain_named(name)
+    if attrs["boundary_conditions"] != dict(known.boundary_conditions):
+        return ()
+    return fitting(known.symmetries, task.axes)
+
+
+def _training_samples(samples: list[MemorySamples], forecast: str | None):
+    if forecast == "steps":
+        return WindowSamples(samples[0])
+    return samples[0] if len(samples) == 1 else SeveralGrids(samples)
+
+
+@contextlib.contextmanager
+def _own_random_numbers(seed: int) -> Iterator[None]:
+    """Random numbers of this seed; afterwards those of the caller go on where they were."""
+    before = rng_state()
+    torch.manual_seed(seed)
+    try:
+        yield
+    finally:
+        set_rng_state(before)
+
+
+# --- refusing what cannot work --------------------------------------------------------------------
+
+
+def _sorted_options(
+    name: str, op: str, forecast: str | None, options: Mapping[str, Any]
+) -> tuple[dict, dict, dict]:
+    """Parameters of the equation, learning rates, options of the network."""
+    kinds = tuple(domain_named(name).parameters), RATES, _network_options(op, forecast)
+    unknown = [key for key in options if not any(key in kind for kind in kinds)]
+    if unknown:
+        raise ValueError(
+            f"there is no option {', '.join(unknown)}; op={op!r} has {', '.join(kinds[2])}, "
+            f"{name} has {', '.join(kinds[0])}, and both have {', '.join(RATES)}"
+        )
+    return tuple({k: v for k, v in options.items() if k in kind} for kind in kinds)
+
+
+def _network_options(op: str, forecast: str | None) -> tuple[str, ...]:
+    if op not in OPERATORS and op not in BASELINES:
+        raise ValueError(f"there is no op={op!r}; there are {', '.join([*OPERATORS, *BASELINES])}")
+    makers = [BASELINES[op]] if op in BASELINES else [FnoCnn, OPERATORS[op]]
+    known = [p for maker in makers for p in inspect.signature(maker).parameters.values()]
+    noise = ["noise"] if forecast == "steps" else []
+    return tuple([p.name for p in known if p.kind is p.KEYWORD_ONLY] + noise)
+
+
+def _forecast(name: str, forecast: str | None) -> str | None:
+    in_time = any(field.frames for field in domain_named(name).inputs)
+    if forecast is None:
+        return WAYS[0] if in_time else None
+    if not in_time:
+        raise ValueError(
+            f"{name} has no frames in time to forecast; leave forecast={forecast!r} out"
+        )
+    if forecast not in WAYS:
+        raise ValueError(f"forecast={forecast!r} is not known; choose one of {', '.join(WAYS)}")
+    return forecast
+
+
+def _counts(asked: Mapping[str, int | None], usual: Settings) -> dict[str, int]:
+    counts = {s: getattr(usual, f"n_{s}") if n is None else n for s, n in asked.items()}
+    for split, n in counts.items():
+        if not isinstance(n, int | np.integer) or n < 1:
+            raise ValueError(f"n_{split}={n!r} must be a whole number ≥ 1, or left to the recipe")
+    return {split: int(n) for split, n in counts.items()}
+
+
+def _grids(resolution: int | Sequence[int] | None, usual: int, forecast: str | None) -> list[int]:
+    one = resolution is None or isinstance(resolution, int | np.integer)
+    grids = [usual if resolution is None else resolution] if one else list(resolution)
+    if not grids:
+        raise ValueError("resolution=[] is empty; give one or several numbers of points")
+    if forecast == "steps" and len(grids) > 1:
+        raise ValueError("forecast='steps' is trained on one grid; give one resolution")
+    if not all(isinstance(points, int | np.integer) for points in grids):
+        raise ValueError(f"resolution={resolution!r} must be a whole number, or several")
+    return [int(points) for points in grids]
+
+
+def _rehearse(tasks: Sequence[Task], model: Mapping[str, Any]) -> None:
+    """Build the network of the last task and run it once on the grid of each."""
+    coords = coords_of(tasks[-1], trained_grid(tasks[-1]))
+    where = () if coords is None else (coords,)
+    try:
+        with torch.random.fork_rng(devices=[]), torch.no_grad():
+            network = build_model(tasks[-1], model)
+            for task in reversed(tasks):
+                size = [axis.size for axis in task.axes]
+                x, y = (torch.zeros(1, c, *size) for c in (task.in_channels, task.out_channels))
+                network.fit(x, y)(x, *where)
+    except (TypeError, RuntimeError) as error:  # of torch, about a number that makes no sense
+        raise ValueError(f"there is no network with {dict(model)}: {error}") from error
+
+
+def _expect_no_choice(name: str, resolution, parameters: dict, tree: "xr.DataTree") -> None:
+    """Given data have their grid and their equation already."""
+    task = task_of(tree["train"].to_dataset())
+    size = task.axes[0].size
+    if resolution not in (None, size):
+        raise ValueError(
+            f"the data have {size} points on an axis, resolution={resolution} cannot be had; leave "
+            "it out, or thin the data with sciops.read(…, resolution=…)"
+        )
+    if parameters:
+        raise ValueError(
+            f"{', '.join(parameters)} are parameters of data to be generated, but data are given; "
+            "leave them out"
+        )
+    if task.name != name and task.name in DOMAINS:
+        raise ValueError(f"these are data of {task.name!r}, not of {name!r}; say which you mean")

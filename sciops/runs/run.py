@@ -1,0 +1,195 @@
+"""A run: a trained model with all that is needed to use it, judge it and repeat it.
+
+    config.json                          what was asked for
+    model.safetensors + model.json       weights; task, options, scores, versions, fingerprint
+    metrics.csv                          the history, one row an epoch
+    checkpoints/                         the state after the last epochs, to resume
+    report.html                          one page for people
+
+`open_run(path)` needs nothing else.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from sciops.backbones import build_model
+from sciops.checkpoint import CheckpointError, load_model
+from sciops.evaluation import scores as evaluation
+from sciops.evaluation.grids import coords_of, trained_grid
+from sciops.evaluation.labelled import labelled_prediction
+from sciops.evaluation.resolution_transfer import across
+from sciops.task import Task, task_from
+from sciops.version import __version__
+
+from . import data as run_data
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+    from matplotlib.figure import Figure
+
+
+class Run:
+    """What `train_pde` returns and `open_run` opens."""
+
+    def __init__(
+        self,
+        model: nn.Module,
+        task: Task,
+        config: dict[str, Any],
+        metrics: dict[str, float],
+        history: "pd.DataFrame",
+        path: Path,
+        data: "xr.DataTree | None" = None,
+    ):
+        self.model, self.task, self.config, self.metrics = model, task, config, metrics
+        self.history, self.path = history, path
+        self._data = data
+        self.transferred: xr.Dataset | None = None  # the last result of `transfer`, for the report
+
+    def __repr__(self) -> str:
+        error = self.metrics["test_relative_l2"]
+        what = f"{self.config['op']} on {self.config['name']}, {self.grid}"
+        return f"Run({what}, test relative L2 {error:.4f}, {self.path})"
+
+    @property
+    def grid(self) -> str:
+        """The training grid, as in 43 × 43."""
+        return " × ".join(str(axis.size) for axis in self.task.axes)
+
+    @property
+    def resolution(self) -> int:
+        """Points on the first axis of the training grid."""
+        return self.task.axes[0].size
+
+    @property
+    def data(self) -> "xr.DataTree":
+        """train, val and test, found or generated again where they are not at hand."""
+        if self._data is None:
+            name, described = self.config["name"], self.config["data"]
+            self._data = run_data.again(name, self.resolution, described)
+        return self._data
+
+    @data.setter
+    def data(self, tree: "xr.DataTree") -> None:
+        self._data = tree
+
+    def evaluate(self, data=None, *, split: str = "test") -> "xr.Dataset":
+        """Scores of every sample.
+
+        data: a Dataset, or a tree or store with splits; None is the data of this run
+        """
+        return evaluation.evaluate(self.model, self._dataset(data, split), self.task)
+
+    def _dataset(self, data, split: str) -> "xr.Dataset":
+        import xarray as xr
+
+        if isinstance(data, xr.Dataset):
+            return data
+        tree = self.data if data is None else run_data.as_tree(data)
+        if split not in tree.children:
+            known = ", ".join(tree.children)
+            raise ValueError(f"the data have no split {split!r}; they have {known or 'none'}")
+        return tree[split].to_dataset()
+
+    def transfer(
+        self,
+        resolutions: int | Sequence[int] | None = None,
+        *,
+        data: "Mapping[int, xr.Dataset] | None" = None,
+        split: str = "test",
+    ) -> "xr.Dataset":
+        """Errors on other grids of the same samples, beside those of two ways of interpolation.
+
+        data: {resolution: Dataset} where the samples are not from our own solvers
+        """
+        if (resolutions is None) == (data is None):
+            raise ValueError("give resolutions=[64, 85] or data={64: dataset}, one of the two")
+        if data is None:
+            own = {self.resolution: self._dataset(None, split)}
+            others = [r for r in np.atleast_1d(resolutions).tolist() if r != self.resolution]
+            made = run_data.same_samples(self.config["name"], others, self.config["data"], split)
+            data = {**made, **own}
+        self.transferred = across(self.model, self.task, data)
+        return self.transferred
+
+    def predict(self, x):
+        """Targets for inputs: a Dataset for a Dataset, an array (batch, channels, *space) for one.
+
+        An array of the training grid's size is taken to be on it, any other on a uniform grid.
+        """
+        import xarray as xr
+
+        if isinstance(x, xr.Dataset):
+            return labelled_prediction(self.model, x, self.task)
+        tensor = x.float() if isinstance(x, Tensor) else torch.from_numpy(np.array(x, np.float32))
+        ndim = len(self.task.axes) + 2
+        if tensor.ndim != ndim or tensor.shape[1] != self.task.in_channels:
+            wanted = (
+                f"(batch, {self.task.in_channels}, {', '.join(a.name for a in self.task.axes)})"
+            )
+            raise ValueError(f"x has the shape {tuple(tensor.shape)}, but it must be {wanted}")
+        trained = tuple(tensor.shape[2:]) == tuple(axis.size for axis in self.task.axes)
+        coords = coords_of(self.task, trained_grid(self.task)) if trained else None
+        y = evaluation.predict(self.model, tensor, coords=coords)
+        return y if isinstance(x, Tensor) else y.numpy()
+
+    def plot(self, samples: Sequence[int] | None = None) -> "Figure":
+        """Input, truth, prediction and error of some test samples."""
+        from sciops.plots import fields
+
+        return fields(self, samples=samples)
+
+    def report(self, path: str | Path | None = None) -> Path:
+        """Write one page with everything; its path."""
+        from sciops.reporting.report import write_report
+
+        return write_report(self, self.path / "report.html" if path is None else Path(path))
+
+
+def open_run(path: str | Path) -> Run:
+    """A run that was trained before.
+
+    The model, its scores and its history are in the folder; its data are found or generated again
+    when they are asked for.
+    """
+    import pandas as pd
+
+    path = Path(path).resolve()
+    if not (path / "model.json").exists():
+        unfinished = (path / "config.json").exists()
+        raise ValueError(
+            f"{path} is a run that was not finished; call the same training again to finish it"
+            if unfinished
+            else f"{path} is not a run: it has no model.json; give the folder that was out=… of one"
+        )
+    tensors, description = load_model(path)
+    try:
+        task, config = task_from(description["task"]), description["config"]
+        model = build_model(task, config["model"])
+        model.load_state_dict(tensors)
+        metrics = {k: math.nan if v is None else v for k, v in description["metrics"].items()}
+        history = pd.read_csv(path / "metrics.csv")
+    except (KeyError, TypeError, ValueError, RuntimeError, AttributeError, OSError) as error:
+        written = description.get("versions", {}).get("sciops", "another program")
+        raise CheckpointError(
+            f"{path} is not a run that this version of sciops, {__version__}, can open ({error}); "
+            f"it was written by {written}; copy the whole folder again, or train again"
+        ) from error
+    return Run(model.eval(), task, config, metrics, history, path)
+
+
+def transfer(
+    run: Run | str | Path,
+    resolutions: Sequence[int] | None = None,
+    data: "Mapping[int, xr.Dataset] | None" = None,
+) -> "xr.Dataset":
+    """`run.transfer` of a run or of the folder of one."""
+    opened = run if isinstance(run, Run) else open_run(run)
+    return opened.transfer(resolutions, data=data)
