@@ -29,6 +29,7 @@ bench: $(STAMP) ## all benchmarks: operators, solvers, feeding a network
 	$(BIN)/python -m benchmarks.darcy
 	$(BIN)/python -m benchmarks.flows
 	$(BIN)/python -m benchmarks.feeding
+	$(BIN)/python -m benchmarks.training_steps
 
 lint: $(STAMP) ## style checks
 	$(BIN)/ruff check

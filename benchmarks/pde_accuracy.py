@@ -35,12 +35,17 @@ def _torchphysics():
     return sciops.read("darcy", file, fields=fields, split={"train": 400, "test": 100}, val=40)
 
 
-# what train_pde is given; "data" is called, the rest passed on
+# what train_pde is given; "data" is called, "own" is for single operators, the rest passed on
+ONE_DIMENSION = {"xd": dict(frequencies=32, taps=33), "fno": dict(frequencies=32)}
 PROBLEMS: dict[str, dict[str, Any]] = {
     "darcy": dict(name="darcy", resolution=85, n_train=1000, epochs=40),
     "darcy-small": dict(name="darcy", resolution=43, n_train=320, n_test=80, epochs=40),
-    "burgers": dict(name="burgers", resolution=256, n_train=1000, viscosity=0.1, epochs=60),
-    "burgers-hard": dict(name="burgers", resolution=256, n_train=1000, viscosity=0.01, epochs=60),
+    "burgers": dict(
+        name="burgers", resolution=256, n_train=1000, viscosity=0.1, epochs=40, own=ONE_DIMENSION
+    ),
+    "burgers-hard": dict(
+        name="burgers", resolution=256, n_train=1000, viscosity=0.01, epochs=40, own=ONE_DIMENSION
+    ),
     "navier-stokes": dict(
         name="navier_stokes", resolution=32, n_train=100, n_val=20, n_test=40, viscosity=1e-3
     ),
@@ -50,14 +55,20 @@ PROBLEMS: dict[str, dict[str, Any]] = {
     "neuralop-darcy": dict(name="darcy", data=_neuralop_darcy, epochs=40),
     "torchphysics": dict(name="darcy", data=_torchphysics, epochs=40),
     "paper-grid": dict(
-        name="darcy", resolution=43, n_train=320, n_test=80, recipe="paper", epochs=40
+        name="darcy", resolution=22, n_train=200, n_test=80, recipe="paper", epochs=20
     ),
 }
 
 
+def options_for(problem: dict[str, Any], op: str) -> dict[str, Any]:
+    """Those of all operators and those of this one."""
+    options = dict(problem)
+    return options | options.pop("own", {}).get(op, {})
+
+
 def train(problem: str, op: str, seed: int, epochs: int | None, runs: Path, tag: str):
     """One run of a problem, kept in a folder of its own."""
-    options = dict(PROBLEMS[problem])
+    options = options_for(PROBLEMS[problem], op)
     if "data" in options:
         options["data"] = options["data"]()
     if epochs is not None:

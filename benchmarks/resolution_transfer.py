@@ -15,23 +15,24 @@ from typing import Any
 import pandas as pd
 
 import sciops
+from benchmarks.pde_accuracy import PROBLEMS, options_for
 from benchmarks.results import FOLDER, Rows, markdown
 from sciops.atomic import write_text
 
 KEY = ("problem", "op", "seed", "resolution")
 
 # what train_pde is given, and the grids it is judged on
-PROBLEMS: dict[str, tuple[dict[str, Any], tuple[int, ...]]] = {
+TRANSFERS: dict[str, tuple[dict[str, Any], tuple[int, ...]]] = {
     "darcy": (
-        dict(name="darcy", resolution=43, n_train=320, n_test=80, epochs=40),
+        PROBLEMS["darcy-small"],
         (22, 32, 43, 64, 85, 127, 253),
     ),
     "burgers": (
-        dict(name="burgers", resolution=256, n_train=1000, viscosity=0.1, epochs=60),
+        PROBLEMS["burgers"],
         (128, 256, 512, 1024, 2048, 4096, 8192),
     ),
     "burgers-hard": (
-        dict(name="burgers", resolution=256, n_train=1000, viscosity=0.01, epochs=60),
+        PROBLEMS["burgers-hard"],
         (128, 256, 512, 1024, 2048, 4096, 8192),
     ),
 }
@@ -40,13 +41,14 @@ COLUMNS = ("relative_l2", "control_upsample", "control_downsample", "energy_abov
 
 def measure(rows: Rows, problem: str, op: str, seed: int, runs: Path) -> None:
     """A row for every grid."""
-    options, grids = PROBLEMS[problem]
+    options, grids = TRANSFERS[problem]
+    chosen = options_for(options, op)
     found: dict[int, dict[str, float]] = {}
 
     def on_grid(resolution: int) -> dict[str, float]:
         if not found:
             folder = runs / f"transfer-{problem}-{op}-{seed}"
-            run = sciops.train_pde(op=op, seed=seed, out=folder, **options)
+            run = sciops.train_pde(op=op, seed=seed, out=folder, **chosen)
             table = run.transfer(grids)
             for n in grids:
                 one = table.sel(resolution=n)
@@ -63,7 +65,7 @@ def summary(table: pd.DataFrame) -> str:
     """Mean errors over samples and seeds, as Markdown: an operator a row, a grid a column."""
     parts = []
     for problem, of_problem in table.groupby("problem", sort=False):
-        trained = PROBLEMS[problem][0]["resolution"]
+        trained = TRANSFERS[problem][0]["resolution"]
         lines = []
         for op, of_op in of_problem.groupby("op", sort=False):
             means = of_op.groupby("resolution")[list(COLUMNS)].mean()
@@ -87,16 +89,16 @@ def summary(table: pd.DataFrame) -> str:
 def main() -> None:
     form = argparse.RawTextHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=form)
-    parser.add_argument("problems", nargs="*", help=f"of {', '.join(PROBLEMS)}")
+    parser.add_argument("problems", nargs="*", help=f"of {', '.join(TRANSFERS)}")
     parser.add_argument("--ops", default="xd,fno")
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--runs", type=Path, default=Path("out/transfer"), help="folder of runs")
     parser.add_argument("--results", type=Path, default=FOLDER)
     parser.add_argument("--table", action="store_true", help="only print what is there")
     chosen = parser.parse_args()
-    unknown = [p for p in chosen.problems if p not in PROBLEMS]
+    unknown = [p for p in chosen.problems if p not in TRANSFERS]
     if unknown:
-        parser.error(f"there is no problem {unknown[0]!r}; there are {', '.join(PROBLEMS)}")
+        parser.error(f"there is no problem {unknown[0]!r}; there are {', '.join(TRANSFERS)}")
     rows = Rows("resolution_transfer", KEY, chosen.results)
     for problem in [] if chosen.table else chosen.problems:
         for seed in range(chosen.seeds):

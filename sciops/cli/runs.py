@@ -111,9 +111,15 @@ def evaluate(
     data: Annotated[Path | None, typer.Option(help="zarr store; if not given, the run's")] = None,
     split: str = "test",
     csv: Annotated[Path | None, typer.Option(help="file for the scores of every sample")] = None,
+    costs: Annotated[
+        bool, typer.Option("--costs", help="instead, its time beside the classical solver's")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Score a trained network on its own data or on others."""
+    if costs:
+        show(or_exit(_opened(run).costs).reset_index(), as_json=as_json)
+        return
     scores = or_exit(_opened(run).evaluate, data, split=split)
     table = by_sample(scores)
     if csv is not None:

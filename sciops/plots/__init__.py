@@ -6,6 +6,16 @@ Nothing is shown or saved: `fields(…).savefig("fields.png")`, or the last line
 from .curves import comparison, history, resolutions, spectra
 from .field_panels import fields
 from .map_panels import operators
+from .rollout import rollout_figure
 from .shown import spectra_of
 
-__all__ = ["comparison", "fields", "history", "operators", "resolutions", "spectra", "spectra_of"]
+__all__ = [
+    "comparison",
+    "fields",
+    "history",
+    "operators",
+    "resolutions",
+    "rollout_figure",
+    "spectra",
+    "spectra_of",
+]

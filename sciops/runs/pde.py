@@ -142,7 +142,7 @@ def train_pde(
 def _symmetries(name: str, attrs: dict[str, Any], task: Task) -> tuple[str, ...]:
     """Those that equation, boundary and grid have in common; other boundaries may have none."""
     known = domain_named(name)
-    if attrs["boundary_conditions"] != dict(known.boundary_conditions):
+    if attrs.get("boundary_conditions") != dict(known.boundary_conditions):
         return ()
     return fitting(known.symmetries, task.axes)
 

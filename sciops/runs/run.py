@@ -119,6 +119,24 @@ class Run:
         self.transferred = across(self.model, self.task, data)
         return self.transferred
 
+    def rollout(self, data=None, *, steps: int | None = None, split: str = "test") -> "xr.Dataset":
+        """Of a forecast: error of every step, stability horizon, energy and spectra.
+
+        steps: frames to predict, also beyond the data; None is as many as they have
+        """
+        from sciops.evaluation.rollout import rollout
+
+        return rollout(self, self._dataset(data, split), steps=steps)
+
+    def costs(self, *, samples: int = 8) -> "pd.DataFrame":
+        """Time per solve beside that of the classical solver, at the model's own error.
+
+        break_even is the number of solves after which data and training have paid off.
+        """
+        from sciops.evaluation.classical import cost_table
+
+        return cost_table(self, samples=samples)
+
     def predict(self, x):
         """Targets for inputs: a Dataset for a Dataset, an array (batch, channels, *space) for one.
 

@@ -248,3 +248,9 @@ def test_a_damaged_run_is_one_line(trained, tmp_path):
     result = run("evaluate", tmp_path / "copy")
     assert result.exit_code == 2
     assert len(result.stderr.strip().splitlines()) == 1
+
+
+def test_costs_stand_beside_the_classical_solver(trained):
+    result = run("evaluate", trained, "--costs")
+    assert result.exit_code == 0, result.output
+    assert "classical at equal error" in result.stdout and "break_even" in result.stdout

@@ -349,6 +349,9 @@ def test_forecasts(forecast, tmp_path, monkeypatch):
     error = float(run.evaluate()["relative_l2"].mean())
     assert run.metrics["test_relative_l2"] == pytest.approx(error)
     assert run.config["model"]["forecast"] == forecast
+    longer = run.rollout(steps=3)
+    assert longer["relative_l2"].shape == (3, 3)
+    assert longer["relative_l2"].isnull().sum() == 3  # beyond the data
 
 
 def test_by_default_all_frames_come_at_once(tmp_path):

@@ -1,0 +1,55 @@
+"""Time of a training step of whole networks, side by side in one process.
+
+    python -m benchmarks.training_steps            85², batch 20, as in the published Darcy setting
+
+All take turns, so that a slow minute hits all alike; memory is kept as in training.
+"""
+
+import argparse
+
+import pandas as pd
+import torch
+
+import sciops
+from benchmarks.measure import side_by_side
+from benchmarks.results import machine, markdown
+from sciops.backbones import make_backbone
+from sciops.data.samples import MemorySamples
+from sciops.metrics import relative_l2
+from sciops.operators.heap import kept_heap
+
+
+def training_step(op: str, samples: MemorySamples):
+    """A function that takes one step."""
+    torch.manual_seed(0)
+    model = make_backbone(samples.task, op).fit(samples.x, samples.y)
+    optimiser = torch.optim.Adam(model.parameters(), 1e-3)
+
+    def step() -> None:
+        optimiser.zero_grad()
+        relative_l2(model(samples.x), samples.y).mean().backward()
+        optimiser.step()
+
+    return step
+
+
+def main() -> None:
+    form = argparse.RawTextHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=form)
+    parser.add_argument("--ops", default="xd,fno,neuralop")
+    parser.add_argument("--resolution", type=int, default=85)
+    parser.add_argument("--batch", type=int, default=20)
+    parser.add_argument("--repeats", type=int, default=9)
+    chosen = parser.parse_args()
+    ds = sciops.generate("darcy", n=chosen.batch, resolution=chosen.resolution, progress=False)
+    samples, ops = MemorySamples(ds), chosen.ops.split(",")
+    with kept_heap():
+        seconds = side_by_side([training_step(op, samples) for op in ops], chosen.repeats)
+    table = pd.DataFrame({"op": ops, "ms": [f"{1e3 * s:.0f}" for s in seconds]})
+    table[f"{ops[0]} takes"] = [f"{seconds[0] / s:.2f} of it" for s in seconds]
+    print(markdown(table))
+    print(f"\n{chosen.resolution}², batch {chosen.batch}; {machine()}")
+
+
+if __name__ == "__main__":
+    main()
