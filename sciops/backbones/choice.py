@@ -55,6 +55,7 @@ def _xd(
     taps: int | None = None,
     depth=1,
     spacing=None,
+    weights: str = "taps",
 ) -> AbstractOperator:
     ndim = len(task.axes)
     frequencies = XD_FREQUENCIES[ndim] if frequencies is None else frequencies
@@ -68,6 +69,7 @@ def _xd(
         period=_periods(task),
         depth=depth,
         spacing=spacing,
+        weights=weights,
     )
 
 
@@ -81,7 +83,8 @@ def _xd_grid(channels: int, task: Task, *, taps: int | None = None, depth=1) -> 
 
 def taps_of(operator: AbstractOperator) -> int:
     """How many weights of a channel pair act on one Fourier mode: taps, or the mode's own."""
-    return 1 if isinstance(operator, FourierLayer) else math.prod(operator.kernel_size)
+    kernel = getattr(operator, "kernel_size", None)
+    return math.prod(kernel) if kernel == tuple(operator.weight.shape[2:]) else 1
 
 
 OPERATORS: dict[str, Callable[..., AbstractOperator]] = {
@@ -95,7 +98,8 @@ OPERATORS: dict[str, Callable[..., AbstractOperator]] = {
 def make_operator(op: str, channels: int, task: Task, **options) -> AbstractOperator:
     """An operator from `channels` to as many channels on the axes of a task.
 
-    options: taps (conv, xd, xd-grid), frequencies of each sign (fno, xd), depth and spacing (xd)
+    options: taps (conv, xd, xd-grid), frequencies of each sign (fno, xd), depth (xd, xd-grid),
+             spacing and weights ("taps" or "modes", xd)
     """
     if op not in OPERATORS:
         raise ValueError(f"there is no operator {op!r}; there are {', '.join(OPERATORS)}")
