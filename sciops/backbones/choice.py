@@ -18,7 +18,7 @@ from sciops.task import Task
 
 CLOSED_PERIOD = 1.25  # room behind an axis with ends, so that they are not neighbours
 FREQUENCIES = {1: 16, 2: 12, 3: 8}  # of each sign that a Fourier layer keeps, by dimension
-XD_FREQUENCIES = {1: 16, 2: 16, 3: 8}
+XD_FREQUENCIES = {1: 16, 2: 16, 3: 8}  # of XD with taps, which cost no weights
 TAPS = {1: 17, 2: 13, 3: 9}  # as published: one more than the frequencies
 
 
@@ -55,10 +55,14 @@ def _xd(
     taps: int | None = None,
     depth=1,
     spacing=None,
-    weights: str = "taps",
+    weights: str | None = None,
 ) -> AbstractOperator:
+    """Starts as a Fourier layer, or as a convolution where something is said about its taps."""
     ndim = len(task.axes)
-    frequencies = XD_FREQUENCIES[ndim] if frequencies is None else frequencies
+    if weights is None:
+        weights = "modes" if taps is None and spacing is None else "taps"
+    usual = FREQUENCIES if weights == "modes" else XD_FREQUENCIES
+    frequencies = usual[ndim] if frequencies is None else frequencies
     taps = TAPS[ndim] if taps is None else taps
     return XD(
         channels,
@@ -99,7 +103,8 @@ def make_operator(op: str, channels: int, task: Task, **options) -> AbstractOper
     """An operator from `channels` to as many channels on the axes of a task.
 
     options: taps (conv, xd, xd-grid), frequencies of each sign (fno, xd), depth (xd, xd-grid),
-             spacing and weights ("taps" or "modes", xd)
+             spacing and weights of xd: "modes", its start being a Fourier layer, or "taps", its
+             start being a convolution; taps=, spacing= imply the latter
     """
     if op not in OPERATORS:
         raise ValueError(f"there is no operator {op!r}; there are {', '.join(OPERATORS)}")
