@@ -2,7 +2,8 @@
 
     conv      a convolution; its taps are grid points
     fno       our Fourier layer, in physical coordinates
-    xd        XD in the band frame, in physical coordinates, any grid
+    xd        XD in the band frame, in physical coordinates, any grid; starts as a Fourier layer or,
+              where its taps are chosen, as a convolution
     xd-grid   XD as published, on the grid of the Task only
 
 Physical coordinates are relative to the length of each axis: the domain of a Task is the unit

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 FINEST = 128  # squares along a side of a picture; larger matrices are averaged
 DARKEST = 1e-3  # of the largest entry; what is smaller looks the same
-MEANINGS = {"K": "modes → output", "L": "taps → modes", "M": "input → modes"}
+MEANINGS = {"K": "modes → output", "L": "weights → modes", "M": "input → modes"}
 
 
 @styled

@@ -31,7 +31,8 @@ CONTROLS = (
 )
 MAPS = (
     "An XD operation is Re(K diag(L w) M x): M takes the input to modes, L the weights w to a "
-    "multiplier of each mode, K the modes to the output. Before training they make a convolution; "
+    "multiplier of each mode, K the modes to the output. Before training they make a convolution "
+    "or, where the weights are those of modes, a Fourier layer; "
     "moved is ‖K − K₀‖ / ‖K₀‖, the distance from there."
 )
 
