@@ -140,11 +140,16 @@ def train_pde(
 
 
 def _symmetries(name: str, attrs: dict[str, Any], task: Task) -> tuple[str, ...]:
-    """Those that equation, boundary and grid have in common; other boundaries may have none."""
-    known = domain_named(name)
-    if attrs.get("boundary_conditions") != dict(known.boundary_conditions):
-        return ()
-    return fitting(known.symmetries, task.axes)
+    """Those that equation, boundary and grid have in common.
+
+    Of other boundaries than the usual ones only the order of the axes may not matter.
+    """
+    known, boundary = domain_named(name), attrs.get("boundary_conditions", {})
+    allowed = known.symmetries
+    if boundary != dict(known.boundary_conditions):
+        alike = len(set(boundary.values())) == 1
+        allowed = [s for s in allowed if s == "swap" and alike]
+    return fitting(allowed, task.axes)
 
 
 def _training_samples(samples: list[MemorySamples], forecast: str | None):

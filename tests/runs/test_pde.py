@@ -20,7 +20,8 @@ import sciops.training
 from sciops.backbones import BASELINES
 from sciops.backbones.choice import OPERATORS
 from sciops.domains import DOMAINS, domain_named
-from sciops.runs.pde import RATES, _network_options
+from sciops.runs.pde import RATES, _network_options, _symmetries
+from sciops.task import Axis, Field, Task
 from tests.run_toy import darcy, files, flow, lines, on_lines, uneven_lines
 from tests.training_toy import trained
 
@@ -442,3 +443,18 @@ def test_two_processes_make_one_run(together, tmp_path):
                 assert metrics[name] == pytest.approx(alone.metrics[name], rel=1e-3), name
     np.testing.assert_allclose(errors_of(run), errors_of(alone), rtol=1e-3)
     assert set((together / "writers").read_text()) == {"0"}
+
+
+@pytest.mark.parametrize(
+    ("boundary", "expected"),
+    [
+        (dict(domain_named("darcy").boundary_conditions), ("flip", "swap")),
+        ({"x": "open", "y": "open"}, ("swap",)),
+        ({"x": "open", "y": "dirichlet 0"}, ()),
+        ({}, ()),
+    ],
+)
+def test_symmetries_are_those_of_equation_and_boundary(boundary, expected):
+    axes = tuple(Axis(name, (0.0, 0.5, 1.0), False, 1.0) for name in "xy")
+    task = Task("darcy", (Field("a"),), (Field("u"),), axes)
+    assert _symmetries("darcy", {"boundary_conditions": boundary}, task) == expected
