@@ -52,10 +52,7 @@ PROBLEMS: dict[str, dict[str, Any]] = {
     "navier-stokes-hard": dict(
         name="navier_stokes", resolution=32, n_train=100, n_val=20, n_test=40, viscosity=1e-4
     ),
-    # its grid has no flips to learn from, and mode weights overfit (validation 0.094, training 0.016)
-    "neuralop-darcy": dict(
-        name="darcy", data=_neuralop_darcy, epochs=40, own={"xd": dict(taps=13)}
-    ),
+    "neuralop-darcy": dict(name="darcy", data=_neuralop_darcy, epochs=40),
     "torchphysics": dict(name="darcy", data=_torchphysics, epochs=40),
     "paper-grid": dict(
         name="darcy", resolution=22, n_train=200, n_test=80, recipe="paper", epochs=20

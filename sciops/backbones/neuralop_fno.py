@@ -22,7 +22,14 @@ class NeuralopFno(nn.Module):
             out_channels=task.out_channels,
             hidden_channels=WIDTHS[ndim] if width is None else width,
         )
+        self.register_state_dict_post_hook(_tensors_only)
 
     def forward(self, x: Tensor, coords: tuple[Tensor, ...] | None = None) -> Tensor:
         """(batch, in_channels, *n) -> (batch, out_channels, *n); coordinates are ignored."""
         return self.model(x)
+
+
+def _tensors_only(module: nn.Module, state: dict, prefix: str, local_metadata: dict) -> None:
+    """Leave out the arguments, functions among them, that neuraloperator puts into its state."""
+    for name in [name for name, value in state.items() if not isinstance(value, Tensor)]:
+        del state[name]

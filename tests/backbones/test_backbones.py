@@ -178,3 +178,15 @@ def test_unknown_normalisation_is_refused_and_bad_data_are_named():
         model(torch.zeros(1, 1, 5))
     with pytest.raises(ValueError, match="training targets have NaN"):
         model.fit(torch.zeros(1, 1, 2), torch.full((1, 1, 2), float("nan")))
+
+
+@pytest.mark.parametrize("op", ALL)
+def test_a_state_is_tensors_and_comes_back(op):
+    task = make_task(2, 20)
+    options = {"taps": 3} if op in ("conv", "xd", "xd-grid") else {}
+    model, other = built(task, op, **options), make_backbone(task, op, **SMALL, **options)
+    state = model.state_dict()
+    assert all(isinstance(value, torch.Tensor) for value in state.values())
+    other.load_state_dict(state)
+    x = torch.randn(1, task.in_channels, 20, 20)
+    assert torch.equal(model.eval()(x), other.eval()(x))
