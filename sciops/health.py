@@ -14,12 +14,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from .findings import Findings
 from .version import __version__
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 LEAST_MEMORY, LEAST_DISK = 2**30, 2**30  # bytes
 MEMORY_FILE = Path("/proc/meminfo")
@@ -36,24 +33,8 @@ class Finding:
     remedy: str = ""
 
 
-@dataclass(frozen=True)
-class Health:
+class Health(Findings):
     """What `doctor` found; true if nothing is wrong."""
-
-    findings: tuple[Finding, ...]
-
-    @property
-    def ok(self) -> bool:
-        return all(finding.ok for finding in self.findings)
-
-    def __bool__(self) -> bool:
-        return self.ok
-
-    @property
-    def table(self) -> "pd.DataFrame":
-        import pandas as pd
-
-        return pd.DataFrame([vars(finding) for finding in self.findings])
 
     def __str__(self) -> str:
         width = max(len(finding.part) for finding in self.findings)

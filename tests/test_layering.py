@@ -20,7 +20,8 @@ ARROWS = {
     "metrics": set(),
     "operators": set(),
     "data": {"task"},
-    "domains": {"task", "metrics", "data", "version"},
+    "findings": set(),
+    "domains": {"task", "metrics", "data", "findings", "version"},
     "catalogue": {"domains", "data"},
     "backbones": {"operators", "task"},
     "searching": {"operators", "backbones"},
@@ -36,7 +37,7 @@ ARROWS = {
         *("atomic", "backbones", "catalogue", "checkpoint", "config", "data", "domains"),
         *("evaluation", "operators", "plots", "reporting", "task", "training", "version"),
     },
-    "health": {"catalogue", "checkpoint", "data", "domains", "operators", "version"},
+    "health": {"catalogue", "checkpoint", "data", "domains", "findings", "operators", "version"},
 }
 PLACES = set(ARROWS).union(*ARROWS.values())
 HEAVY = {

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sciops.data.samples import task_of
+from sciops.findings import Findings
 
 from . import DOMAINS, ONLY_READ, domain_named
 
 if TYPE_CHECKING:
-    import pandas as pd
     import xarray as xr
 
 READ_AT_ONCE = 2**27  # bytes
@@ -34,24 +34,8 @@ class Finding:
     detail: str
 
 
-@dataclass(frozen=True)
-class CheckReport:
+class CheckReport(Findings):
     """What `check` found; true if nothing is wrong."""
-
-    findings: tuple[Finding, ...]
-
-    @property
-    def ok(self) -> bool:
-        return all(finding.ok for finding in self.findings)
-
-    def __bool__(self) -> bool:
-        return self.ok
-
-    @property
-    def table(self) -> "pd.DataFrame":
-        import pandas as pd
-
-        return pd.DataFrame([vars(finding) for finding in self.findings])
 
     @property
     def failures(self) -> list[str]:

@@ -1,6 +1,6 @@
 """Named recipes: all settings of a run that the user does not give.
 
-    quick   minutes on two cores; rates chosen on validation data (see benchmarks/)
+    quick   minutes on two cores
     paper   the published settings (Roberts et al. 2021; Li et al. 2021); days on two cores
 
 Each is a choice for a problem and an operator.
