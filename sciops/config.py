@@ -51,6 +51,8 @@ class Training:
 
     loss: "mean" or "sum" of the relative errors of a batch; the sum, as published, makes gradients
           grow with the batch, which SGD notices and Adam does not
+    coarse: of several grids, the share of the epochs that the coarser ones have, one after another,
+          before the last; None draws one of the grids at random for each batch
     symmetries: of the equation; each batch is mapped by a random member of these groups (see
           sciops.data.symmetries)
     """
@@ -61,6 +63,7 @@ class Training:
     architecture: Optimisation
     loss: str = "mean"
     seed: int = 0
+    coarse: float | None = None
     symmetries: tuple[str, ...] = ()
 
     def __post_init__(self):
@@ -70,6 +73,10 @@ class Training:
                 raise ValueError(f"{name}={value!r} must be a whole number ≥ {least}")
         if self.loss not in ("mean", "sum"):
             raise ValueError(f"loss={self.loss!r} must be 'mean' or 'sum'")
+        if self.coarse is not None and not 0 <= self.coarse < 1:
+            raise ValueError(
+                f"coarse={self.coarse!r} must be a share of the epochs, from 0 to below 1"
+            )
 
     def as_dict(self) -> dict[str, Any]:
         """As JSON holds it.

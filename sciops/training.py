@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+Error = Callable[[Tensor, Tensor], Tensor]
+
+
 class TrainingFailed(RuntimeError):
     """A run that cannot go on; says what to change."""
 
@@ -75,10 +78,12 @@ class Loop(pl.LightningModule):
         folder: Path | None,
         at_epoch_end: Callable[[list[dict]], None],
         coords: Sequence[Tensor] | None,
+        error: Error,
     ):
         super().__init__()
         self.automatic_optimization = False
         self.model, self.how, self.sampler, self.folder = model, how, sampler, folder
+        self.error = error
         self.where = () if coords is None else (tuple(coords),)
         self.at_epoch_end, self.first_epoch = at_epoch_end, 0
         pairs = (weight_parameters(model), how.weights), (arch_parameters(model), how.architecture)
@@ -109,7 +114,7 @@ class Loop(pl.LightningModule):
         if self.how.symmetries:
             chance = np.random.default_rng([self.how.seed, self.epoch, index])
             batch = transformed(batch, self.how.symmetries, chance)
-        errors = relative_l2(self.model(batch.x, *self.where), batch.y)
+        errors = self.error(self.model(batch.x, *self.where), batch.y)
         size = self.sampler.size(index)
         total = errors.sum() * self.sampler.shares(size)  # torch averages over processes
         loss = total if self.how.loss == "sum" else total / size
@@ -134,8 +139,11 @@ class Loop(pl.LightningModule):
         )
 
     def validation_step(self, batch: Batch, index: int) -> None:
-        errors = relative_l2(self.model(batch.x, *self.where), batch.y).mean()
-        self.log("val_relative_l2", errors, batch_size=len(batch.x), sync_dist=True)
+        errors = self.error(self.model(batch.x, *self.where), batch.y).mean()
+        self.log(self.named("val"), errors, batch_size=len(batch.x), sync_dist=True)
+
+    def named(self, split: str) -> str:
+        return f"{split}_{self.error.__name__}"
 
     def on_train_epoch_end(self) -> None:
         if not all(torch.isfinite(p).all() for p in self.model.parameters()):
@@ -143,12 +151,12 @@ class Loop(pl.LightningModule):
         error = self.all_gather(torch.stack(self.sums).sum()).mean() / self.sampler.samples
         row = {
             "epoch": self.epoch + 1,
-            "train_relative_l2": error.item(),
+            self.named("train"): error.item(),
             "seconds": time.perf_counter() - self.started,
         }
-        validated = self.trainer.callback_metrics.get("val_relative_l2")
+        validated = self.trainer.callback_metrics.get(self.named("val"))
         if validated is not None:
-            row["val_relative_l2"] = validated.item()
+            row[self.named("val")] = validated.item()
         self.history.append(row)
         self.sums.clear()
         if not self.trainer.is_global_zero:
@@ -178,6 +186,7 @@ def fit(
     val: MemorySamples | None,
     how: Training,
     *,
+    error: Error = relative_l2,
     coords: Sequence[Tensor] | None = None,
     folder: str | Path | None = None,
     at_epoch_end: Callable[[list[dict]], None] = lambda rows: None,
@@ -193,6 +202,7 @@ def fit(
     normalisation on CPUs has the statistics of each process.
 
     train: MemorySamples, or another data set of batches: SeveralGrids, WindowSamples
+    error: of predictions and targets, (batch,); what is made small, and gives the history its names
     coords: points of each axis in units of its length; None is the uniform grid
     folder: where the state is kept after every epoch; a run that is there already goes on
     at_epoch_end: is given the rows of the history so far
@@ -200,10 +210,15 @@ def fit(
     """
     import pandas as pd
 
-    grids = getattr(train, "grids", 1)
-    sampler = ShuffledBatches(len(train), how.batch_size, seed=how.seed, grids=grids)
+    sampler = ShuffledBatches(
+        len(train),
+        how.batch_size,
+        seed=how.seed,
+        grids=getattr(train, "grids", 1),
+        coarse_epochs=None if how.coarse is None else round(how.coarse * how.epochs),
+    )
     folder = None if folder is None else Path(folder)
-    loop = Loop(model.train(), how, sampler, folder, at_epoch_end, coords)
+    loop = Loop(model.train(), how, sampler, folder, at_epoch_end, coords, error)
     _resume(loop)
     left = how.epochs - loop.first_epoch
     if left > 0:

@@ -39,7 +39,7 @@ class TrainingBar(pl.Callback):
         seen = min((index + 1) * loop.sampler.batch_size, loop.sampler.samples)
         error = float(sum(loop.sums)) / seen
         text = f"{self.title}: epoch {loop.epoch + 1}/{loop.how.epochs}, train {error:.4f}"
-        validated = loop.history[-1].get("val_relative_l2") if loop.history else None
+        validated = loop.history[-1].get(loop.named("val")) if loop.history else None
         return text if validated is None else f"{text}, val {validated:.4f}"
 
     def on_train_end(self, trainer, loop) -> None:

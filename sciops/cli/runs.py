@@ -34,6 +34,9 @@ Forecast = Annotated[str | None, typer.Option(help="of fields in time: 3d or ste
 Augment = Annotated[
     bool | None, typer.Option(help="training samples by symmetries; if not given, as the recipe")
 ]
+Coarse = Annotated[
+    float | None, typer.Option(help="of several grids: share of the epochs before the last one")
+]
 Setting = Annotated[
     list[str] | None,
     typer.Option(
@@ -62,6 +65,7 @@ def train(
     recipe: Recipe = "quick",
     forecast: Forecast = None,
     augment: Augment = None,
+    coarse: Coarse = None,
     out: Annotated[Path | None, typer.Option(help="folder of the run")] = None,
     devices: Annotated[int, typer.Option(help="processes or GPUs, as Lightning takes them")] = 1,
     num_nodes: Annotated[int, typer.Option(help="machines")] = 1,
@@ -87,6 +91,7 @@ def train(
         recipe=recipe,
         forecast=forecast,
         augment=augment,
+        coarse=coarse,
         out=out,
         devices=devices,
         num_nodes=num_nodes,

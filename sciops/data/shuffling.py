@@ -13,11 +13,21 @@ class ShuffledBatches(Sampler[list]):
     Of several processes each takes its share of every batch, so together they take the same steps
     as one; a batch with fewer samples than processes is taken by all of them.
 
-    Of several grids (see `SeveralGrids`) each batch has one, drawn at random.
+    Of several grids (see `SeveralGrids`) each batch has one, drawn at random; or, if there are
+    `coarse_epochs`, these are divided among all grids but the last, which has the epochs after.
     """
 
-    def __init__(self, samples: int, batch_size: int, *, seed: int, grids: int = 1):
-        self.samples, self.batch_size, self.seed, self.grids = samples, batch_size, seed, grids
+    def __init__(
+        self,
+        samples: int,
+        batch_size: int,
+        *,
+        seed: int,
+        grids: int = 1,
+        coarse_epochs: int | None = None,
+    ):
+        self.samples, self.batch_size, self.seed = samples, batch_size, seed
+        self.grids, self.coarse_epochs = grids, coarse_epochs
         self.epoch, self.process = 0, (0, 1)  # number of this process, and how many there are
 
     def __len__(self) -> int:
@@ -38,7 +48,14 @@ class ShuffledBatches(Sampler[list]):
         for i in range(0, self.samples, self.batch_size):
             batch = order[i : i + self.batch_size]
             if self.grids > 1:
-                grid = int(rng.integers(self.grids))
+                grid = self._grid(rng)
                 batch = [(grid, sample) for sample in batch]
             shares = self.shares(len(batch))
             yield batch[self.process[0] % shares :: shares]
+
+    def _grid(self, rng: np.random.Generator) -> int:
+        if self.coarse_epochs is None:
+            return int(rng.integers(self.grids))
+        if self.epoch >= self.coarse_epochs:
+            return self.grids - 1
+        return self.epoch * (self.grids - 1) // self.coarse_epochs

@@ -23,6 +23,7 @@ from sciops.data.symmetries import fitting
 from sciops.data.windows import WindowSamples
 from sciops.domains import DOMAINS, domain_named
 from sciops.evaluation.grids import coords_of, trained_grid
+from sciops.metrics.field import relative_l2
 from sciops.task import Task
 from sciops.training import fit
 
@@ -52,6 +53,7 @@ def train_pde(
     recipe: str = "quick",
     forecast: str | None = None,
     augment: bool | None = None,
+    coarse: float | None = None,
     out: str | Path | None = None,
     progress: bool = True,
     devices: int = 1,
@@ -72,6 +74,8 @@ def train_pde(
     forecast:   of fields in time, "3d" (all frames at once; the default) or "steps" (one by one)
     augment:    whether training sees the samples transformed by symmetries of the equation; None
                 leaves it to the recipe
+    coarse:     of several resolutions, the share of the epochs that all but the last have, one after
+                another, before the last; None draws one of them for each batch
     out:        folder of the run; None is one in runs/ that is named after the settings.  A run
                 that is there already is finished, if need be, and returned
     devices, num_nodes, strategy, accelerator: as Lightning takes them
@@ -81,9 +85,12 @@ def train_pde(
     forecast = _forecast(name, forecast)
     parameters, rates, network = _sorted_options(name, op, forecast, options)
     usual = settings(name, op, recipe, forecast)
-    training = changed(usual.training, epochs=epochs, batch_size=batch_size, seed=seed, **rates)
+    numbers = dict(epochs=epochs, batch_size=batch_size, seed=seed, coarse=coarse)
+    training = changed(usual.training, **numbers, **rates)
     model = {"op": op, "forecast": forecast, **usual.model, **network}
     counts = {"train": n_train, "val": n_val, "test": n_test}
+    if coarse is not None and np.size(resolution) == 1:
+        raise ValueError(f"coarse={coarse} divides the epochs among several grids; there is one")
     if data is None:
         grids, counts = _grids(resolution, usual.resolution, forecast), _counts(counts, usual)
         _rehearse([task_to_be(name, r, parameters) for r in grids], model)
@@ -125,6 +132,7 @@ def train_pde(
             _training_samples(samples, forecast),
             MemorySamples(trees[-1]["val"].to_dataset(), task),
             training,
+            error=relative_l2,
             coords=coords_of(task, trained_grid(task)),  # None on the grids of our solvers
             folder=path / "checkpoints",
             at_epoch_end=lambda rows: write_history(path, rows),

@@ -54,6 +54,14 @@ def test_seed_and_epoch_decide_the_grids():
     assert order(0, 1) != order(1, 1)
 
 
+def test_coarse_grids_have_the_first_epochs():
+    sampler = ShuffledBatches(4, 2, seed=0, grids=3, coarse_epochs=4)
+    drawn = []
+    for sampler.epoch in range(6):
+        drawn.append({grid for batch in sampler for grid, _ in batch})
+    assert drawn == [{0}, {0}, {1}, {1}, {2}, {2}]
+
+
 def test_processes_take_their_shares_on_the_same_grid():
     sampler = ShuffledBatches(7, 3, seed=0, grids=2)
     whole = list(sampler)

@@ -72,6 +72,8 @@ def errors_of(run) -> list:
         (dict(rate="high"), "rate='high' must be a number"),
         (dict(n_val=0), "n_val=0 must be a whole number ≥ 1"),
         (dict(n_train=2.5), "n_train=2.5 must be a whole number ≥ 1"),
+        (dict(coarse=0.5), "coarse=0.5 divides the epochs among several grids; there is one"),
+        (dict(resolution=[9, 12], coarse=1.0), "coarse=1.0 must be a share of the epochs"),
         (dict(resolution=[]), r"resolution=\[\] is empty"),
         (dict(resolution=["a"]), "must be a whole number, or several"),
         (dict(high=-3.0), "high=-3.0 must be a positive number"),
@@ -302,13 +304,13 @@ def test_killed_and_called_again_it_ends_with_the_same_bits(tmp_path):
 
 def watched(monkeypatch) -> list[tuple[int, ...]]:
     """The shapes of the targets of all batches to come, as training and validation see them."""
-    shapes, of_batch = [], sciops.training.relative_l2
+    shapes, of_batch = [], sciops.runs.pde.relative_l2
 
     def relative_l2(prediction, target):
         shapes.append(tuple(target.shape))
         return of_batch(prediction, target)
 
-    monkeypatch.setattr(sciops.training, "relative_l2", relative_l2)
+    monkeypatch.setattr(sciops.runs.pde, "relative_l2", relative_l2)
     return shapes
 
 
@@ -337,6 +339,14 @@ def test_training_on_several_grids(tmp_path, monkeypatch):
     resumed = darcy(tmp_path / "run", **several)
     assert shapes == expected
     assert same_bits(whole, resumed)
+
+
+def test_coarse_grids_first(tmp_path, monkeypatch):
+    shapes = watched(monkeypatch)
+    run = darcy(tmp_path / "run", resolution=[9, 12], epochs=4, coarse=0.5)
+    sizes = [shapes[i : i + 3] for i in range(0, 12, 3)]  # two batches to train, one to validate
+    assert [[s[2] for s in epoch] for epoch in sizes] == [[9, 9, 12]] * 2 + [[12] * 3] * 2
+    assert run.config["training"]["coarse"] == 0.5
 
 
 @pytest.mark.parametrize("forecast", ["3d", "steps"])
