@@ -74,8 +74,8 @@ def train_pde(
     forecast:   of fields in time, "3d" (all frames at once; the default) or "steps" (one by one)
     augment:    whether training sees the samples transformed by symmetries of the equation; None
                 leaves it to the recipe
-    coarse:     of several resolutions, the share of the epochs that all but the last have, one after
-                another, before the last; None draws one of them for each batch
+    coarse:     of several resolutions, the share of the epochs that all but the last have, each in
+                its turn, before the last; None draws one of them for each batch
     out:        folder of the run; None is one in runs/ that is named after the settings.  A run
                 that is there already is finished, if need be, and returned
     devices, num_nodes, strategy, accelerator: as Lightning takes them
