@@ -36,9 +36,13 @@ def _torchphysics():
 
 
 # what train_pde is given; "data" is called, "own" is for single operators, the rest passed on
-ONE_DIMENSION = {"xd": dict(frequencies=32, taps=33), "fno": dict(frequencies=32)}
+ONE_DIMENSION = {op: dict(frequencies=32) for op in ("xd", "fno")}
+ONE_GRID = {op: dict(resolution=85, coarse=None) for op in ("conv", "unet")}
 PROBLEMS: dict[str, dict[str, Any]] = {
-    "darcy": dict(name="darcy", resolution=85, n_train=1000, epochs=40),
+    "darcy": dict(
+        name="darcy", resolution=[43, 85], coarse=0.75, n_train=1000, epochs=80, own=ONE_GRID
+    ),
+    "darcy-85": dict(name="darcy", resolution=85, n_train=1000, epochs=40),
     "darcy-small": dict(name="darcy", resolution=43, n_train=320, n_test=80, epochs=40),
     "burgers": dict(
         name="burgers", resolution=256, n_train=1000, viscosity=0.1, epochs=40, own=ONE_DIMENSION

@@ -24,6 +24,7 @@ _VERBS = {
     "relax": "sciops.searching.patch",
     "relaxation_report": "sciops.searching.relaxation",
     "train_pde": "sciops.runs.pde",
+    "train_protein": "sciops.runs.protein",
     "transfer": "sciops.runs.run",
     "weight_parameters": "sciops.operators",
 }

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .domains import DOMAINS, domain_named
+from .domains.domain import Domain
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,25 +22,28 @@ def datasets() -> "pd.DataFrame":
     """What `generate`, `load` and `read` know, as a table.
 
     >>> list(datasets().index)
-    ['burgers', 'darcy', 'navier_stokes']
+    ['burgers', 'darcy', 'navier_stokes', 'protein']
     """
     import pandas as pd
 
-    known = [domain_named(name) for name in DOMAINS]
-    return pd.DataFrame(
-        {
-            "title": [d.title for d in known],
-            "equation": [d.equation for d in known],
-            "inputs": [", ".join(f.variable for f in d.inputs) for d in known],
-            "targets": [", ".join(f.variable for f in d.targets) for d in known],
-            "axes": [", ".join(d.boundary_conditions) for d in known],
-            "parameters": [_signature(d) for d in known],
-        },
-        index=pd.Index([d.name for d in known], name="name"),
-    )
+    from .proteins.kept import TABLE
+
+    rows = {name: _row(domain_named(name)) for name in DOMAINS} | {"protein": TABLE}
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("name")
 
 
-def _signature(known) -> str:
+def _row(known: Domain) -> dict[str, str]:
+    return {
+        "title": known.title,
+        "equation": known.equation,
+        "inputs": ", ".join(f.variable for f in known.inputs),
+        "targets": ", ".join(f.variable for f in known.targets),
+        "axes": ", ".join(known.boundary_conditions),
+        "parameters": _signature(known),
+    }
+
+
+def _signature(known: Domain) -> str:
     return ", ".join(f"{k}={v}" for k, v in known.parameters.items() if v is not None)
 
 
@@ -78,6 +82,15 @@ def generate(
     >>> generate("darcy", n=2, resolution=17, progress=False)["u"].sizes
     Frozen({'sample': 2, 'x': 17, 'y': 17})
     """
+    if name == "protein":
+        from .proteins.kept import generated
+
+        _expect_proteins(resolution, scheduler, workers)
+        counts = {"train": n, "val": n_val, "test": n_test}
+        if out is None and (n_val or n_test):
+            raise ValueError("n_val and n_test need a store to write: give out='….zarr'")
+        how = dict(out=out, overwrite=overwrite, seed=seed, progress=progress)
+        return generated(counts, **how, **parameters)
     from .domains.recipe import Recipe
 
     recipe = Recipe(name, resolution, seed, parameters)
@@ -120,12 +133,26 @@ def load(
         if not trees:
             raise ValueError("resolution=[] is empty; give at least one, or None for the default")
         return xr.DataTree(children=trees)
+    if name == "protein":
+        from .proteins.kept import kept
+
+        _expect_proteins(resolution)
+        counts = {"train": n_train, "val": n_val, "test": n_test}
+        return kept(data_dir() / name, counts, seed=seed, progress=progress, **parameters)
     from .domains.recipe import Recipe
 
     recipe = Recipe(name, resolution, seed, parameters)
     spec = recipe.spec({"train": n_train, "val": n_val, "test": n_test})
     path = data_dir() / name / f"{recipe.resolution}-{spec.fingerprint()[:16]}.zarr"
     return _kept(path, recipe, spec, progress)
+
+
+def _expect_proteins(*of_fields) -> None:
+    if any(value is not None for value in of_fields):
+        raise ValueError(
+            "proteins have no resolution, and are made by one process; give length=(60, 200), the "
+            "numbers of residues"
+        )
 
 
 def _kept(path: Path, recipe, spec, progress: bool) -> "xr.DataTree":
@@ -162,7 +189,9 @@ def read(
 ) -> "xr.DataTree":
     """Read the field's own files: FNO's .mat, neuraloperator's .pt, PDEBench's HDF5, or your own.
 
-    paths:   a file, a list of files, or {variable: file}
+    paths:   a file, a list of files, or {variable: file}; of "protein" PDNET's folder, one with
+             alignments/ and structures/, or {name: (alignment, structure)}, and the options are
+             those of `sciops.proteins.collection.read_tree`
     out:     a zarr store to write; what is returned is then the opened store
     options: of `sciops.domains.reading.read_layout`, above all
              fields={"a": "coeff", "u": "sol"} (our variable: the file's), coords=, resolution=,
@@ -170,9 +199,25 @@ def read(
 
     The data are checked; what looks wrong is a warning, because they are yours to judge.
     """
+    if name == "protein":
+        from .proteins.collection import read_tree
+
+        return _proteins_arrived(read_tree(paths, **options), out, overwrite)
     from .domains.reading import read_layout
 
     return _arrived(read_layout(name, paths, **options), out, overwrite)
+
+
+def _proteins_arrived(tree: "xr.DataTree", out: str | Path | None, overwrite: bool):
+    from .domains.checking import check
+
+    for failure in check(tree).failures:
+        warnings.warn(failure, stacklevel=3)
+    if out is None:
+        return tree
+    from .data.ragged_store import open_ragged, write_ragged
+
+    return open_ragged(write_ragged(out, tree, overwrite=overwrite))
 
 
 def from_arrays(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 SCHEDULES = ("cosine", "step", "constant")
-OPTIMISERS = ("adam", "sgd")
+OPTIMISERS = ("adam", "sgd", "rmsprop")
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Optimisation:
     rate: float
     optimiser: str = "adam"
     decay: float = 0.0
-    momentum: float = 0.0  # of "sgd"
+    momentum: float = 0.0  # of "sgd" and "rmsprop"
     schedule: str = "cosine"
     step_epochs: int = 100
     warmup: int = 0

@@ -43,6 +43,9 @@ class TrainingFailed(RuntimeError):
 
 
 def make_optimiser(parameters: list[nn.Parameter], how: Optimisation) -> torch.optim.Optimizer:
+    if how.optimiser == "rmsprop":
+        known = dict(alpha=0.9, eps=1e-7, momentum=how.momentum)  # as in Keras
+        return torch.optim.RMSprop(parameters, how.rate, weight_decay=how.decay, **known)
     if how.optimiser == "sgd":
         return torch.optim.SGD(parameters, how.rate, how.momentum, weight_decay=how.decay)
     return torch.optim.Adam(parameters, how.rate, weight_decay=how.decay)
@@ -201,7 +204,7 @@ def fit(
     Several processes take the same steps as one with the whole batch, except that batch
     normalisation on CPUs has the statistics of each process.
 
-    train: MemorySamples, or another data set of batches: SeveralGrids, WindowSamples
+    train: MemorySamples, or another data set of batches: SeveralGrids, WindowSamples, MapWindows
     error: of predictions and targets, (batch,); what is made small, and gives the history its names
     coords: points of each axis in units of its length; None is the uniform grid
     folder: where the state is kept after every epoch; a run that is there already goes on
@@ -216,6 +219,7 @@ def fit(
         seed=how.seed,
         grids=getattr(train, "grids", 1),
         coarse_epochs=None if how.coarse is None else round(how.coarse * how.epochs),
+        anew=getattr(train, "draws_anew", False),
     )
     folder = None if folder is None else Path(folder)
     loop = Loop(model.train(), how, sampler, folder, at_epoch_end, coords, error)

@@ -8,6 +8,7 @@ from torch import nn
 from sciops.task import Task
 
 from .choice import OPERATORS
+from .distance_maps import distance_network
 from .fno_cnn import FnoCnn
 from .forecasting import forecaster
 from .neuralop_fno import NeuralopFno
@@ -43,9 +44,11 @@ def make_backbone(task: Task, op: str, **options) -> Normalized:
 
 
 def build_model(task: Task, description: Mapping[str, Any]) -> nn.Module:
-    """A network by its description: op, forecast (None or the way to do it) and its options."""
+    """A network by its description: op, backbone or forecast (None or which) and its options."""
     options = dict(description)
     op, forecast = options.pop("op"), options.pop("forecast", None)
+    if options.pop("backbone", None) == "distance_map":
+        return distance_network(task, op, **options)
     if forecast is None:
         return make_backbone(task, op, **options)
     return forecaster(task, op, forecast, **options)

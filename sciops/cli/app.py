@@ -81,22 +81,21 @@ def read(
     overwrite: bool = False,
     parameter: Parameter = None,
 ) -> None:
-    """Turn a file of the field (FNO .mat, neuraloperator .pt, PDEBench HDF5, …) into a store."""
-    fields = dict(pair(text, "--field") for text in field or []) or None
-    parameters = settings(parameter) or None
-    tree = or_exit(
-        sciops.read,
-        name,
-        paths,
-        out=out,
-        overwrite=overwrite,
-        fields=fields,
+    """Turn a file of the field (FNO .mat, neuraloperator .pt, PDEBench HDF5, …) into a store.
+
+    Of protein, a folder: PDNET's, or one with alignments/ and structures/.
+    """
+    given = dict(
+        fields=dict(pair(text, "--field") for text in field or []) or None,
         coords=dict(pair(text, "--coord") for text in coord or []) or None,
         val=val,
         layout=layout,
         resolution=resolution,
-        parameters=parameters,
+        parameters=settings(parameter) or None,
     )
+    given = {key: value for key, value in given.items() if value is not None}
+    what = paths[0] if name == "protein" and len(paths) == 1 else paths
+    tree = or_exit(sciops.read, name, what, out=out, overwrite=overwrite, **given)
     typer.echo(_summary(out, tree))
 
 

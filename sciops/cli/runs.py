@@ -53,7 +53,13 @@ Csv = Annotated[Path | None, typer.Option(help="file to write the table to")]
 def train(
     ctx: typer.Context,
     name: Name,
-    op: Annotated[str, typer.Option(help="conv, fno, neuralop, unet, xd or xd-grid")] = "xd",
+    op: Annotated[
+        str | None,
+        typer.Option(
+            help="conv, fno, neuralop, unet, xd (if not given) or xd-grid; of proteins conv, "
+            "dilated, unet, xd-hybrid (if not given) or xd-grid"
+        ),
+    ] = None,
     resolution: Resolution = None,
     n_train: Count = None,
     n_val: Count = None,
@@ -75,11 +81,9 @@ def train(
     report: Annotated[bool, typer.Option("--report", help="also write report.html")] = False,
     as_json: Json = False,
 ) -> None:
-    """Train a network on an equation; the same call again finishes a run that was interrupted."""
-    run = or_exit(
-        sciops.train_pde,
-        name,
-        op,
+    """Train a network; the same call again finishes a run that was interrupted."""
+    given = dict(
+        op=op,
         resolution=_grids(resolution),
         n_train=n_train,
         n_val=n_val,
@@ -99,6 +103,11 @@ def train(
         accelerator=accelerator,
         **settings(setting, taken=ctx.params),
     )
+    given = {key: value for key, value in given.items() if value is not None}
+    if name == "protein":
+        run = or_exit(sciops.train_protein, **given)
+    else:
+        run = or_exit(sciops.train_pde, name, **given)
     _only_the_first_process_goes_on()
     page = or_exit(run.report) if report else None
     if as_json:
@@ -130,7 +139,7 @@ def evaluate(
     if csv is not None:
         or_exit(save_csv, table, csv)
     show(over_samples(table), as_json=as_json)
-    if count := scores.attrs["nonfinite_predictions"]:
+    if count := scores.attrs.get("nonfinite_predictions"):
         typer.echo(f"{count} of {len(table)} predictions are not finite", err=True)
 
 

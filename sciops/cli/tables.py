@@ -56,12 +56,13 @@ def of_run_as_json(path: Path, metrics: Mapping[str, float]) -> str:
 
 
 def by_sample(scores: "xr.Dataset") -> "pd.DataFrame":
-    """A row for each sample; errors of bands are columns of their own."""
+    """A row for each sample (or protein); errors of bands are columns of their own."""
     import pandas as pd
 
-    columns = {"sample": scores["sample"].values}
+    (row,) = {"sample", "protein"} & set(scores.dims)
+    columns = {row: scores[row].values}
     for name, score in scores.data_vars.items():
-        if score.dims == ("sample",):
+        if score.dims == (row,):
             columns[name] = score.values
         else:
             columns |= {f"{name}_{b}": score.sel(band=b).values for b in score["band"].values}
@@ -69,12 +70,15 @@ def by_sample(scores: "xr.Dataset") -> "pd.DataFrame":
 
 
 def over_samples(table: "pd.DataFrame") -> "pd.DataFrame":
-    """A row for each score of `by_sample`.  One NaN, a prediction that failed, makes it NaN."""
+    """A row for each score of `by_sample`.
+
+    One NaN, a prediction that failed, makes it NaN; of proteins it is a score that one cannot have.
+    """
     import pandas as pd
 
-    scores = table.drop(columns="sample")
+    scores, skip = table.iloc[:, 1:], table.columns[0] == "protein"
     how = ("mean", "median", "min", "max")
-    found = pd.DataFrame({name: getattr(scores, name)(skipna=False) for name in how})
+    found = pd.DataFrame({name: getattr(scores, name)(skipna=skip) for name in how})
     return found.rename_axis("score").reset_index()
 
 

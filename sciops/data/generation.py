@@ -82,20 +82,20 @@ def make_store(
     site = Site(Path(path).absolute(), fingerprint)
     if site.path.suffix == ".partial":
         raise StoreError(f"{path}: unfinished stores are called so; choose another name")
-    if _is_there(site, overwrite) and not site.partial.exists():
+    if is_there(site, overwrite) and not site.partial.exists():
         return Path(path)
-    with _only_process(site.path):
-        if not _is_there(site, overwrite):
+    with only_process(site.path):
+        if not is_there(site, overwrite):
             with writing(site.path):
                 _prepare(site, spec, block)
             _fill(site, spec, block, partial(_make_part, site, source), run, progress)
             with writing(site.path):
-                _publish(site, list_parts(spec, block))
-        _clear(site.partial)
+                publish(site, list_parts(spec, block))
+        clear(site.partial)
     return Path(path)
 
 
-def _is_there(site: Site, overwrite: bool) -> bool:
+def is_there(site: Site, overwrite: bool) -> bool:
     """Whether the wanted store exists; StoreError if something else does that must stay."""
     path = site.path
     with writing(path):
@@ -125,7 +125,7 @@ def _is_ours(path: Path) -> bool:
 
 
 @contextlib.contextmanager
-def _only_process(path: Path) -> Iterator[None]:
+def only_process(path: Path) -> Iterator[None]:
     """Wait until no other process makes the same store."""
     from filelock import FileLock, Timeout
 
@@ -150,13 +150,13 @@ def _prepare(site: Site, spec: StoreSpec, block: int) -> None:
     """Metadata and coordinates, unless an earlier run wrote them."""
     if site.is_done("skeleton"):
         return
-    _clear(site.partial)
+    clear(site.partial)
     site.folder.mkdir(parents=True)
     create(site.store, spec, block)
     site.mark("skeleton", describe(site.store, list_files(site.store)))
 
 
-def _clear(partial_store: Path) -> None:
+def clear(partial_store: Path) -> None:
     """Remove unfinished work, and nothing that is not ours."""
     with contextlib.suppress(OSError):
         for folder in partial_store.iterdir():
@@ -171,7 +171,7 @@ def _fill(site: Site, spec: StoreSpec, block: int, make_part, run, progress: boo
     with ThreadPoolExecutor(cores()) as pool:
         done = list(pool.map(site.is_done, (part.name for part in parts)))
     missing = [part for part, is_done in zip(parts, done, strict=True) if not is_done]
-    _check_space(site, sum(part.samples * spec.split_bytes(part.split) for part in missing))
+    check_space(site, sum(part.samples * spec.split_bytes(part.split) for part in missing))
     total = sum(part.samples for part in parts)
     before = total - sum(part.samples for part in missing)
     with progress_bar(site.path.name, total, done=before, shown=progress) as advance:
@@ -179,7 +179,7 @@ def _fill(site: Site, spec: StoreSpec, block: int, make_part, run, progress: boo
             run(make_part, missing, lambda part: advance(part.samples))
 
 
-def _check_space(site: Site, needed: int) -> None:
+def check_space(site: Site, needed: int) -> None:
     free = shutil.disk_usage(site.folder).free
     if needed > free:
         raise StoreError(
@@ -196,7 +196,7 @@ def _make_part(site: Site, source, part: Part) -> Part:
     return part
 
 
-def _publish(site: Site, parts: list[Part]) -> None:
+def publish(site: Site, parts: list[Part]) -> None:
     """Compare all files with the markers, declare the store complete and rename it."""
     names = ["skeleton", *(part.name for part in parts)]
     with ThreadPoolExecutor(cores()) as pool:

@@ -160,15 +160,15 @@ def create(path: Path, spec: StoreSpec, block: int) -> None:
             shape = spec.shape(split, name)
             chunks = (spec.chunk_samples(split, name, block), *shape[1:])
             dims = ("sample", *variable.dims)
-            _create_array(group, name, shape, chunks, variable.dtype, dims, plain(variable.attrs))
+            create_array(group, name, shape, chunks, variable.dtype, dims, plain(variable.attrs))
         columns = {**contents.coordinates, "sample": contents.samples}
         for name, points in sorted(columns.items()):
             attrs = plain(spec.coordinate_attrs.get(name, {}))
             shape, dtype = points.shape, points.dtype.name
-            _create_array(group, name, shape, shape, dtype, (name,), attrs)[:] = points
+            create_array(group, name, shape, shape, dtype, (name,), attrs)[:] = points
 
 
-def _create_array(group, name, shape, chunks, dtype, dims, attrs):
+def create_array(group, name, shape, chunks, dtype, dims, attrs):
     from zarr.codecs import BytesCodec, Crc32cCodec
 
     return group.create_array(

@@ -15,6 +15,8 @@ class ShuffledBatches(Sampler[list]):
 
     Of several grids (see `SeveralGrids`) each batch has one, drawn at random; or, if there are
     `coarse_epochs`, these are divided among all grids but the last, which has the epochs after.
+
+    Of samples that are drawn anew in every epoch, number k of epoch e is the index e · samples + k.
     """
 
     def __init__(
@@ -25,7 +27,9 @@ class ShuffledBatches(Sampler[list]):
         seed: int,
         grids: int = 1,
         coarse_epochs: int | None = None,
+        anew: bool = False,
     ):
+        self.anew = anew
         self.samples, self.batch_size, self.seed = samples, batch_size, seed
         self.grids, self.coarse_epochs = grids, coarse_epochs
         self.epoch, self.process = 0, (0, 1)  # number of this process, and how many there are
@@ -44,7 +48,8 @@ class ShuffledBatches(Sampler[list]):
 
     def __iter__(self) -> Iterator[list]:
         rng = np.random.default_rng([self.seed, self.epoch])
-        order = rng.permutation(self.samples).tolist()
+        order = rng.permutation(self.samples) + (self.epoch * self.samples if self.anew else 0)
+        order = order.tolist()
         for i in range(0, self.samples, self.batch_size):
             batch = order[i : i + self.batch_size]
             if self.grids > 1:

@@ -64,6 +64,11 @@ def check(data: "xr.Dataset | xr.DataTree | str | Path") -> CheckReport:
         data = open_store(data, full=True)
         findings.append(Finding("files", "all", True, "every file has the size and hash it had"))
     for label, splits in _collections(data):
+        if all(ds.attrs.get("name") == "protein" for ds in splits.values()):
+            from sciops.proteins.checking import check_proteins
+
+            findings += check_proteins(splits)
+            continue
         for split, ds in splits.items():
             findings += _check_split(label + split, ds)
         if len(splits) > 1:
@@ -94,18 +99,18 @@ def _collections(data) -> Iterator[tuple[str, dict[str, "xr.Dataset"]]]:
 
 def _check_split(split: str, ds: "xr.Dataset") -> list[Finding]:
     problems = list(_schema_problems(ds))
-    findings = [_finding("schema", split, problems, "labelled as the schema wants")]
+    findings = [finding("schema", split, problems, "labelled as the schema wants")]
     if problems:
         return findings  # the rest would only repeat it
-    findings.append(_finding("coordinates", split, list(_coordinate_problems(ds)), "increasing"))
+    findings.append(finding("coordinates", split, list(_coordinate_problems(ds)), "increasing"))
     bad = list(_value_problems(ds))
-    findings.append(_finding("values", split, bad, "finite, and no input twice"))
+    findings.append(finding("values", split, bad, "finite, and no input twice"))
     if not bad:
         findings.append(_equation(split, ds))
     return findings
 
 
-def _finding(check: str, split: str, problems: list[str], fine: str) -> Finding:
+def finding(check: str, split: str, problems: list[str], fine: str) -> Finding:
     return Finding(check, split, not problems, "; ".join(problems) or fine)
 
 

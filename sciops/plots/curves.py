@@ -18,9 +18,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 DASHED, DOTTED = (0, (5, 2)), (0, (1, 1.4))
-LEARNING_LINES = {
-    "val_relative_l2": ("validation", "-"),
-    "train_relative_l2": ("training", DASHED),
+LEARNING_LINES = {"val_": ("validation", "-"), "train_": ("training", DASHED)}
+LEARNED = {  # names of the history → of the axis
+    "relative_l2": "relative L2 error",
+    "log_cosh": "log cosh of the error in Å",
+    "inverse_log_cosh": "log cosh of the error of 100/distance",
 }
 TRANSFER_LINES = {
     "relative_l2": ("model on this grid", "-"),
@@ -41,8 +43,10 @@ def history(history: "pd.DataFrame | Mapping[str, pd.DataFrame]") -> "Figure":
     figure = new_figure(6.4, 4.0)
     axes = with_rules(figure.subplots())
     values, kinds = [], {}
+    (error,) = {c.split("_", 1)[1] for t in runs.values() for c in t if c.startswith("train_")}
     for number, table in enumerate(runs.values()):
-        for column, (text, kind) in LEARNING_LINES.items():
+        for split, (text, kind) in LEARNING_LINES.items():
+            column = split + error
             if column in table:
                 errors, kinds[text] = table[column].to_numpy(float), kind
                 marker = "o" if len(errors) == 1 else None
@@ -50,7 +54,7 @@ def history(history: "pd.DataFrame | Mapping[str, pd.DataFrame]") -> "Figure":
                 values.append(errors)
     log_scale(axes, "y", np.concatenate(values))
     axes.xaxis.get_major_locator().set_params(integer=True)
-    axes.set(xlabel="epoch", ylabel="relative L2 error")
+    axes.set(xlabel="epoch", ylabel=LEARNED.get(error, error))
     _legends(axes, runs, kinds, 2)
     return figure
 

@@ -75,7 +75,7 @@ def samples_section(model: nn.Module, test: "xr.Dataset", task: Task, scores: "x
 
 def learning_section(history: "pd.DataFrame") -> str:
     """Errors by epoch."""
-    caption = "Mean relative error of the training and validation samples after each epoch."
+    caption = "Mean error of the training and validation samples after each epoch."
     return section("How it learned", drawing(plots.history(history), "history", caption))
 
 

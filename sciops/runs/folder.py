@@ -14,12 +14,11 @@ import torch
 from sciops.atomic import read_bytes, write_text, writing
 from sciops.checkpoint import save_model
 from sciops.data.schema import canonical, digest
-from sciops.evaluation.scores import evaluate
 from sciops.operators import arch_parameters
 from sciops.task import task_as_dict
 from sciops.version import __version__
 
-from .run import Run
+from .run import AbstractRun
 
 RUNS = Path("runs")  # below the working directory, where no folder is given
 PACKAGES = ("torch", "neuraloperator", "pytorch-lightning", "numpy", "xarray")
@@ -87,7 +86,7 @@ def write_history(path: Path, rows: Sequence[dict[str, float]]) -> None:
     write_text(path / "metrics.csv", pd.DataFrame(rows).to_csv(index=False))
 
 
-def finish(run: Run, *, progress: bool = True) -> Run:
+def finish(run: AbstractRun, *, progress: bool = True) -> AbstractRun:
     """Judge a trained model and keep it; of several processes only the first writes."""
     run.metrics.update(_judgement(run, progress))
     together = torch.distributed.is_available() and torch.distributed.is_initialized()
@@ -98,7 +97,7 @@ def finish(run: Run, *, progress: bool = True) -> Run:
     return run
 
 
-def _write(run: Run) -> None:
+def _write(run: AbstractRun) -> None:
     write_history(run.path, run.history.to_dict("records"))
     metrics = {name: n if math.isfinite(n) else None for name, n in run.metrics.items()}
     description = {
@@ -115,19 +114,14 @@ def _write(run: Run) -> None:
     save_model(run.path, tensors, description)
 
 
-def _judgement(run: Run, progress: bool) -> dict[str, float]:
-    """Means over samples; NaN where the prediction of one of them is not finite."""
-    test = run.data["test"].to_dataset()
-    scores = evaluate(run.model, test, run.task, progress=progress)
+def _judgement(run: AbstractRun, progress: bool) -> dict[str, float]:
+    """Scores of the test data, the last errors of training, and what it took."""
     last, parameters = run.history.iloc[-1], list(run.model.parameters())
-    found = {
-        f"test_{name}": float(scores[name].mean(skipna=False))
-        for name, variable in scores.data_vars.items()
-        if variable.dims == ("sample",)
-    }
-    return found | {
-        "val_relative_l2": float(last["val_relative_l2"]),
-        "train_relative_l2": float(last["train_relative_l2"]),
+    scores = run.test_scores(progress=progress)
+    learned = {n: float(last[n]) for n in last.index if n.startswith(("train_", "val_"))}
+    return {
+        **{f"test_{name}": value for name, value in scores.items()},
+        **learned,
         "train_seconds": float(run.history["seconds"].sum()),
         "parameters": sum(p.numel() for p in parameters),
         "arch_parameters": sum(p.numel() for p in arch_parameters(run.model)),

@@ -124,7 +124,7 @@ def train_pde(
         run.data = trees[-1]
         return run
 
-    with _own_random_numbers(seed):
+    with own_random_numbers(seed):
         samples = [MemorySamples(tree["train"].to_dataset()) for tree in trees]
         network = build_model(task, config["model"]).fit(samples[-1].x, samples[-1].y)
         history = fit(
@@ -167,7 +167,7 @@ def _training_samples(samples: list[MemorySamples], forecast: str | None):
 
 
 @contextlib.contextmanager
-def _own_random_numbers(seed: int) -> Iterator[None]:
+def own_random_numbers(seed: int) -> Iterator[None]:
     """Random numbers of this seed; afterwards those of the caller go on where they were."""
     before = rng_state()
     torch.manual_seed(seed)

@@ -43,7 +43,7 @@ def settings(name: str, op: str, recipe: str = "quick", forecast: str | None = N
 GRIDS = {"burgers": 256, "darcy": 43, "navier_stokes": 32}
 SAMPLES = {"burgers": 500, "darcy": 400, "navier_stokes": 100}
 EPOCHS = {"burgers": 40, "darcy": 20, "navier_stokes": 20}
-ARCHITECTURE_RATES = {"burgers": 1e-3, "darcy": 3e-3, "navier_stokes": 3e-3}
+ARCHITECTURE_RATES = {"burgers": 1e-4, "darcy": 3e-3, "navier_stokes": 3e-3}
 
 
 def _quick(name: str) -> Settings:

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-class Run:
-    """What `train_pde` returns and `open_run` opens."""
+class AbstractRun:
+    """A trained model, its task, what was asked for, its scores, its history and its folder."""
 
     def __init__(
         self,
@@ -51,7 +51,30 @@ class Run:
         self.model, self.task, self.config, self.metrics = model, task, config, metrics
         self.history, self.path = history, path
         self._data = data
-        self.transferred: xr.Dataset | None = None  # the last result of `transfer`, for the report
+
+    @property
+    def data(self) -> "xr.DataTree":
+        """train, val and test, found or generated again where they are not at hand."""
+        if self._data is None:
+            self._data = self._data_again()
+        return self._data
+
+    @data.setter
+    def data(self, tree: "xr.DataTree") -> None:
+        self._data = tree
+
+    def _data_again(self) -> "xr.DataTree":
+        raise TypeError(f"{type(self).__name__} must define _data_again()")
+
+    def test_scores(self, *, progress: bool) -> dict[str, float]:
+        """Means over the test samples, by name."""
+        raise TypeError(f"{type(self).__name__} must define test_scores()")
+
+
+class Run(AbstractRun):
+    """What `train_pde` returns and `open_run` opens."""
+
+    transferred: "xr.Dataset | None" = None  # the last result of `transfer`, for the report
 
     def __repr__(self) -> str:
         error = self.metrics["test_relative_l2"]
@@ -68,17 +91,18 @@ class Run:
         """Points on the first axis of the training grid."""
         return self.task.axes[0].size
 
-    @property
-    def data(self) -> "xr.DataTree":
-        """train, val and test, found or generated again where they are not at hand."""
-        if self._data is None:
-            name, described = self.config["name"], self.config["data"]
-            self._data = run_data.again(name, self.resolution, described)
-        return self._data
+    def _data_again(self) -> "xr.DataTree":
+        return run_data.again(self.config["name"], self.resolution, self.config["data"])
 
-    @data.setter
-    def data(self, tree: "xr.DataTree") -> None:
-        self._data = tree
+    def test_scores(self, *, progress: bool) -> dict[str, float]:
+        """Means over the test samples; NaN where the prediction of one of them is not finite."""
+        test = self.data["test"].to_dataset()
+        scores = evaluation.evaluate(self.model, test, self.task, progress=progress)
+        return {
+            name: float(variable.mean(skipna=False))
+            for name, variable in scores.data_vars.items()
+            if variable.dims == ("sample",)
+        }
 
     def evaluate(self, data=None, *, split: str = "test") -> "xr.Dataset":
         """Scores of every sample.
@@ -171,7 +195,7 @@ class Run:
         return write_report(self, self.path / "report.html" if path is None else Path(path))
 
 
-def open_run(path: str | Path) -> Run:
+def open_run(path: str | Path) -> AbstractRun:
     """A run that was trained before.
 
     The model, its scores and its history are in the folder; its data are found or generated again
@@ -200,7 +224,16 @@ def open_run(path: str | Path) -> Run:
             f"{path} is not a run that this version of sciops, {__version__}, can open ({error}); "
             f"it was written by {written}; copy the whole folder again, or train again"
         ) from error
-    return Run(model.eval(), task, config, metrics, history, path)
+    kind = _kind_of(config["name"])
+    return kind(model.eval(), task, config, metrics, history, path)
+
+
+def _kind_of(name: str) -> type[AbstractRun]:
+    if name == "protein":
+        from .protein_run import ProteinRun
+
+        return ProteinRun
+    return Run
 
 
 def transfer(

@@ -11,7 +11,10 @@ from typer.testing import CliRunner
 
 import sciops
 from sciops.cli.app import app
+from sciops.data.ragged_store import write_ragged
 from sciops.health import Finding, Health
+from sciops.proteins.collection import tree_of
+from tests.proteins.toy import walk
 
 TINY = "--resolution 9 --n-train 8 --n-val 2 --n-test 3 --epochs 1 --batch-size 4 --set width=4"
 XD = "--set frequencies=2 --set taps=3"
@@ -55,6 +58,8 @@ def called(monkeypatch):
     return calls
 
 
+OTHERS = {"name", "op", "progress", "options"}  # not None by default, and not of the command
+
 # --- train ----------------------------------------------------------------------------------------
 
 
@@ -69,12 +74,14 @@ def test_every_option_of_training_arrives(called):
     words = (
         "train burgers --op fno --resolution 64,128 --resolution 256 --n-train 5 --n-val 6 "
         "--n-test 7 --epochs 8 --batch-size 9 --seed 10 --data d.zarr --recipe paper "
-        "--forecast 3d --no-augment --out o --devices 2 --num-nodes 3 --strategy ddp "
+        "--forecast 3d --no-augment --coarse 0.5 --out o --devices 2 --num-nodes 3 --strategy ddp "
         "--accelerator gpu --set viscosity=0.01 --set style=paper"
     )
     assert run(words).exit_code == 0
-    assert called.args == ("burgers", "fno")
+    assert called.args == ("burgers",)
     assert called.options == dict(
+        op="fno",
+        coarse=0.5,
         resolution=[64, 128, 256],
         **dict(n_train=5, n_val=6, n_test=7, epochs=8, batch_size=9, seed=10),
         **dict(data=Path("d.zarr"), recipe="paper", forecast="3d", out=Path("o")),
@@ -91,13 +98,28 @@ def test_what_is_not_given_is_left_to_the_verb(called):
 
     result = run("train darcy")
     usual = {name: p.default for name, p in signature(train_pde).parameters.items()}
-    assert called.args == ("darcy", usual["op"])
+    assert called.args == ("darcy",)
     assert called.options.items() <= usual.items()
-    assert usual.keys() - called.options.keys() == {"name", "op", "progress", "options"}
+    assert all(usual[name] is None for name in usual.keys() - called.options.keys() - OTHERS)
     assert called.reports == 0
     table = [line.split() for line in result.stdout.splitlines()]
     assert table[1:3] == [["test_relative_l2", "0.01235"], ["parameters", "1234567"]]
     assert table[3] == ["run:", "here"]
+
+
+def test_proteins_have_a_verb_of_their_own(tmp_path):
+    small = "--epochs 1 --set window=16 --set depth=4 --set width=4"
+    store, out = tmp_path / "toy.zarr", tmp_path / "run"
+    write_ragged(store, tree_of({s: [walk(20, 1)] for s in ("train", "val", "test")}, {}))
+    result = run(f"train protein --op conv {small} --data {store} --report --out {out}")
+    assert result.exit_code == 0, result.output
+    assert "test_mae12_medium" in result.stdout and (out / "report.html").exists()
+    result = run("evaluate", out, "--json")
+    rows = {row["score"]: row for row in json.loads(result.stdout)}
+    score = float(sciops.open_run(out).evaluate()["mae12_medium"][0])
+    assert rows["mae12_medium"]["mean"] == pytest.approx(score)
+    result = run(f"train protein --op fno --data {store} --out {out}2")
+    assert result.exit_code == 2 and "there is no op='fno'" in result.output
 
 
 def test_a_report_is_written_on_request(called):

@@ -215,7 +215,7 @@ MOMENTS = [
     "verify",
     "flush",
     "sync",
-    "_clear",
+    "clear",
 ]
 
 
@@ -304,7 +304,7 @@ def raises(error: Exception):
 
 def test_finished_stores_need_no_permission_to_write(tmp_path, monkeypatch):
     path = build(tmp_path / "toy", toy_spec(), solve, block=BLOCK)
-    monkeypatch.setattr(generation, "_only_process", raises(PermissionError()))
+    monkeypatch.setattr(generation, "only_process", raises(PermissionError()))
     assert build(path, toy_spec(), solve, block=BLOCK) == path
 
 

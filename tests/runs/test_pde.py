@@ -259,10 +259,10 @@ def test_a_run_that_was_trained_and_not_judged_is_only_judged(tmp_path, monkeypa
 
 KILLED = """
 import os, signal
-import sciops.training
+import sciops.runs.pde
 from tests.run_toy import flow
 
-seen, of_batch = [], sciops.training.relative_l2
+seen, of_batch = [], sciops.runs.pde.relative_l2
 
 def relative_l2(prediction, target):
     seen.append(1)
@@ -270,7 +270,7 @@ def relative_l2(prediction, target):
         os.kill(os.getpid(), signal.SIGKILL)
     return of_batch(prediction, target)
 
-sciops.training.relative_l2 = relative_l2
+sciops.runs.pde.relative_l2 = relative_l2
 flow("killed", forecast="steps", noise=0.1, epochs=5)
 """
 

@@ -1,0 +1,249 @@
+"""Structures of proteins: one chain of a PDB or mmCIF file as the places of its Cβ atoms.
+
+Files hold more than a chain and less than all of it; what was decided is said in `Chain.notes`.  A
+residue that is written as a hetero compound (HETATM) belongs to the chain if it has the atoms of a
+backbone and its Cα is near enough to a neighbour's for a peptide bond; ligands and waters do not.
+"""
+
+import io
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .alignments import read_text, stem
+from .protein import UNKNOWN
+
+if TYPE_CHECKING:
+    from Bio.PDB.Residue import Residue
+    from Bio.PDB.Structure import Structure
+
+LARGEST = 2**27  # bytes of text; more than a million atoms
+BOND = 4.5  # Å between neighbouring Cα atoms at most; 3.8 is usual
+ATOM = " "  # how Biopython marks residues that are no hetero compounds
+SUFFIXES = (".pdb", ".ent", ".cif", ".mmcif")
+
+
+@dataclass(frozen=True, eq=False)
+class Chain:
+    """The L residues of a chain that a structure has coordinates of, in the file's order.
+
+    sequence:  one letter a residue, X if it has no standard parent
+    positions: of the Cβ atoms (Cα of glycine) in Å, float64 (L, 3), NaN where missing
+    numbers:   of the residues as in the file, with insertion codes: "52", "52A"
+    notes:     what the file left open and how it was decided
+    """
+
+    name: str
+    sequence: str
+    positions: np.ndarray
+    numbers: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self):
+        n = len(self.sequence)
+        if self.positions.shape != (n, 3) or len(self.numbers) != n:
+            raise ValueError(
+                f"{self.name!r} has {n} residues, positions of shape {self.positions.shape} and "
+                f"{len(self.numbers)} residue numbers; expected ({n}, 3) and {n}"
+            )
+
+    def __len__(self) -> int:
+        return len(self.sequence)
+
+
+def distance_map(chain: Chain) -> np.ndarray:
+    """Distances |xᵢ − xⱼ| in Å, float32 (L, L); NaN where not known, 0 on the diagonal.
+
+    >>> chain = Chain("two", "AG", np.array([[0.0, 0, 0], [3, 4, 0]]), ("1", "2"))
+    >>> distance_map(chain)
+    array([[0., 5.],
+           [5., 0.]], dtype=float32)
+    """
+    squared = sum((x[:, None] - x) ** 2 for x in chain.positions.T)
+    distance = np.sqrt(squared).astype(np.float32)
+    np.fill_diagonal(distance, 0)
+    return distance
+
+
+def read_structure(path: str | Path, chain: str | None = None) -> Chain:
+    """A chain of a PDB or mmCIF file (.pdb, .ent, .cif, .mmcif, each also with .gz).
+
+    The chain has to be named if the file holds several of amino acids.  mmCIF files have two names
+    for each chain and residue; the authors', which publications use, are taken.
+    """
+    path = Path(path)
+    structure, notes = _parsed(path)
+    model = next(iter(structure), ())
+    found = {part.id: residues for part in model if (residues := _protein(part))}
+    name = _chosen(found, chain, path)
+    if len(structure) > 1:
+        notes.append(f"{len(structure)} models, the first taken")
+    residues = _one_a_number(found[name], notes)
+    positions = np.array([_place(r, _beta(r)) for r in residues])
+    if np.isnan(positions).all():
+        raise ValueError(f"chain {name!r} of {path} has no Cβ atoms, and distances are of those")
+    notes += [*_gap_notes(residues), *_residue_notes(residues, positions)]
+    title = f"{stem(path)}_{name}" if len(found) > 1 else stem(path)
+    sequence, numbers = "".join(map(_letter, residues)), tuple(map(_number, residues))
+    return Chain(title, sequence, positions, numbers, tuple(notes))
+
+
+def _parsed(path: Path) -> tuple["Structure", list[str]]:
+    """The file as Biopython understands it, and notes of what it could not."""
+    from Bio.PDB import MMCIFParser, PDBParser
+
+    suffix = Path(path.name.lower().removesuffix(".gz")).suffix
+    if suffix not in SUFFIXES:
+        raise ValueError(f"{path} ends in {suffix!r}; structures end in {', '.join(SUFFIXES)}")
+    parser = MMCIFParser() if "cif" in suffix else PDBParser()
+    text = io.StringIO(read_text(path, LARGEST).decode(errors="replace"))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            structure = parser.get_structure(path.name, text)
+        except Exception as error:
+            said = f"{type(error).__name__}: {error}"
+            raise ValueError(f"{path} is damaged or no {suffix} file: {said}") from error
+    return structure, _left_out(str(w.message) for w in caught)
+
+
+def _left_out(messages: Iterable[str]) -> list[str]:
+    """Of Biopython's warnings those after which an atom may be missing."""
+    grave = [m.splitlines()[0].partition(": ")[2] for m in messages if "may be missing" in m]
+    atoms = [m for m in grave if "missing occupancy" not in m and "missing B factor" not in m]
+    return _noted("not understood in the file", atoms)
+
+
+def _chosen(found: dict[str, list], chain: str | None, path: Path) -> str:
+    lengths = {name: len({*map(_number, residues)}) for name, residues in found.items()}
+    listed = ", ".join(f"{name!r} ({length} residues)" for name, length in lengths.items())
+    if not found:
+        raise ValueError(f"{path} holds no amino acids with coordinates")
+    if chain is None and len(found) > 1:
+        raise ValueError(f"{path} holds several chains: {listed}; choose one with chain=")
+    if chain not in (None, *found):
+        raise ValueError(f"{path} holds no chain {chain!r} of amino acids, but {listed}")
+    return next(iter(found)) if chain is None else chain
+
+
+# -- which residues make the chain ----------------------------------------------------------------
+
+
+def _protein(chain: Iterable["Residue"]) -> list["Residue"]:
+    """The amino acids of a chain; where several share a place, all of them."""
+    alternatives = (p.disordered_get_list() if p.is_disordered() == 2 else [p] for p in chain)
+    residues = [r for several in alternatives for r in several if _is_amino_acid(r)]
+    if not residues:
+        return []
+    near = _steps(residues) <= BOND
+    bound = np.append(near, False) | np.append(False, near)
+    return [r for r, held in zip(residues, bound, strict=True) if held or r.id[0] == ATOM]
+
+
+def _is_amino_acid(residue: "Residue") -> bool:
+    backbone = all(name in residue for name in ("N", "CA", "C"))
+    return backbone or (_is_standard(residue) and residue.id[0] == ATOM)
+
+
+def _one_a_number(residues: Sequence["Residue"], notes: list[str]) -> list["Residue"]:
+    """Of residues with the same number the one of highest occupancy, the first of equals."""
+    places = {_number(r): [] for r in residues}
+    for residue in residues:
+        places[_number(residue)].append(residue)
+    mixed = [f"{n} ({' or '.join(r.resname for r in p)})" for n, p in places.items() if len(p) > 1]
+    notes += _noted("several residues at one place, that of highest occupancy taken", mixed)
+    return [max(several, key=_occupancy) for several in places.values()]
+
+
+def _occupancy(residue: "Residue") -> float:
+    return max((atom.get_occupancy() or 0.0 for atom in residue), default=0.0)
+
+
+# -- what is known of a residue -------------------------------------------------------------------
+
+
+def _number(residue: "Residue") -> str:
+    """With its insertion code: "52A"."""
+    _, number, insertion = residue.id
+    return f"{number}{insertion.strip()}"
+
+
+def _is_standard(residue: "Residue") -> bool:
+    from Bio.Data.PDBData import protein_letters_3to1
+
+    return residue.resname in protein_letters_3to1
+
+
+def _letter(residue: "Residue") -> str:
+    from Bio.Data.PDBData import protein_letters_3to1_extended
+
+    return protein_letters_3to1_extended.get(residue.resname, UNKNOWN)
+
+
+def _beta(residue: "Residue") -> str:
+    return "CA" if _letter(residue) == "G" else "CB"
+
+
+def _place(residue: "Residue", atom: str) -> np.ndarray:
+    """Where an atom is; NaN if the file does not say."""
+    place = np.array(residue[atom].coord if atom in residue else [np.nan] * 3, np.float64)
+    return place if np.isfinite(place).all() else np.full(3, np.nan)
+
+
+def _steps(residues: Sequence["Residue"]) -> np.ndarray:
+    """Distances in Å from the Cα of each residue to that of the next, NaN where not known."""
+    alpha = np.array([_place(r, "CA") for r in residues])
+    return np.linalg.norm(np.diff(alpha, axis=0), axis=1)
+
+
+# -- notes ----------------------------------------------------------------------------------------
+
+
+def _residue_notes(residues: Sequence["Residue"], positions: np.ndarray) -> list[str]:
+    inserted = [_number(r) for r in residues if r.id[2].strip()]
+    changed = [f"{r.resname} {_number(r)} as {_letter(r)}" for r in residues if not _is_standard(r)]
+    several = [_number(r) for r in residues if _has_locations(r)]
+    without = [_number(residues[i]) for i in np.flatnonzero(np.isnan(positions).any(axis=1))]
+    return [
+        *_noted("insertion codes", inserted),
+        *_noted("non-standard residues", changed),
+        *_noted("alternate locations, that of highest occupancy taken", several),
+        *_noted("no Cβ atom (Cα of glycine)", without),
+    ]
+
+
+def _has_locations(residue: "Residue") -> bool:
+    atom = residue.child_dict.get(_beta(residue))
+    return atom is not None and atom.is_disordered() == 2 and len(atom.child_dict) > 1
+
+
+def _gap_notes(residues: Sequence["Residue"]) -> list[str]:
+    """Where residues are missing by their numbers, by the distance of neighbours, or both."""
+    missing, jumps, breaks = [], [], []
+    for (before, after), distance in zip(pairwise(residues), _steps(residues), strict=True):
+        first, last, step = before.id[1], after.id[1], f"{_number(before)}→{_number(after)}"
+        if last > first + 1 and not distance <= BOND:
+            missing.append(f"{last - first - 1} in {step}")
+        elif distance > BOND:
+            breaks.append(f"{step} ({distance:.1f} Å)")
+        elif not first <= last <= first + 1:
+            jumps.append(step)
+    return [
+        *_noted("residues missing", missing),
+        *_noted("numbering jumps where the chain goes on", jumps),
+        *_noted(f"breaks of the chain, Cα more than {BOND} Å apart", breaks),
+    ]
+
+
+def _noted(what: str, where: Sequence[str]) -> list[str]:
+    """
+    >>> _noted("insertion codes", ["52A", "52B"]), _noted("insertion codes", [])
+    (['insertion codes: 52A, 52B'], [])
+    """
+    more = f" and {len(where) - 8} more" if len(where) > 8 else ""
+    return [f"{what}: {', '.join(where[:8])}{more}"] if where else []

@@ -1,0 +1,133 @@
+"""One HTML page about a network for distance maps of proteins."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sciops.atomic import write_text
+from sciops.metrics.distance_map import across_proteins, score_precision
+from sciops.operators.learned_maps import drift
+from sciops.plots.distance_maps import distance_maps, error_by_separation
+from sciops.plots.style import short
+from sciops.proteins.protein import Protein
+from sciops.version import __version__
+
+from .page import (
+    code,
+    counted,
+    details,
+    drawing,
+    duration,
+    heading,
+    page,
+    pair,
+    paragraph,
+    section,
+    table,
+    tiles,
+)
+from .sections import learning_section, maps_section
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from sciops.runs.protein_run import ProteinRun
+
+SCORES = {
+    "mae8": "MAE8: mean error of pairs within 8 Å, Å",
+    "mae12": "MAE12: within 12 Å, Å",
+    "precision_L5": "contact precision, best L/5",
+    "precision_L2": "contact precision, best L/2",
+    "precision_L": "contact precision, best L",
+    "precision_Nc": "contact precision, as many as there are contacts",
+    "lddt": "lDDT, all pairs",
+}
+SHOWN = 6  # proteins whose maps are drawn
+
+
+def write_report(run: "ProteinRun", path: str | Path) -> Path:
+    """Write the page of a run to the file `path`, whole or not at all."""
+    path = Path(path)
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder; give the name of the file, {path / 'report.html'}")
+    title = f"{run.config['op']} on {run.data['test'].attrs.get('title', 'proteins')}"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_text(path, page(title, list(_parts(run, title))))
+    return path
+
+
+def _parts(run: "ProteinRun", title: str) -> Iterator[str]:
+    proteins = run.proteins("test")
+    predictions = [run.predict(protein) for protein in proteins]
+    scores = run.evaluate(proteins)
+    yield heading(title)
+    yield paragraph(_what_was_trained(run), "lead")
+    if run.data["test"].attrs.get("synthetic"):
+        yield paragraph(
+            "These chains are synthetic: they are protein-like and no proteins.", "note"
+        )
+    yield tiles(_headline(run))
+    yield _scores_section(scores, proteins)
+    yield _maps(proteins, predictions)
+    pairs = [(p, q.distance) for p, q in zip(predictions, proteins, strict=True)]
+    by_separation = error_by_separation({run.config["op"]: pairs})
+    caption = "Mean error of pairs within 12 Å, by how far apart they are along the chain."
+    yield pair(
+        learning_section(run.history),
+        section("Near and far", drawing(by_separation, "separation", caption)),
+    )
+    if len(moved := drift(run.model)):
+        yield maps_section(run.model, moved)
+    config = json.dumps(run.config, indent=2, ensure_ascii=False)
+    yield section("How to do it again", details("Configuration", code(config)))
+    yield f"<footer>Written by sciops {__version__}.</footer>"
+
+
+def _what_was_trained(run: "ProteinRun") -> str:
+    train, window = run.data["train"].sizes["protein"], run.task.axes[0].size
+    return (
+        f"A network ({run.config['op']}) learned to predict the distances between residues from "
+        f"{run.task.in_channels} channels of features. It had {counted(train, 'protein')}, in "
+        f"windows of {window} residues, and {counted(len(run.history), 'epoch')} "
+        f"({duration(run.metrics['train_seconds'])})."
+    )
+
+
+def _headline(run: "ProteinRun") -> dict[str, str]:
+    parameters = sum(p.numel() for p in run.model.parameters())
+    return {
+        "MAE8, test": f"{run.metrics['test_mae8']:.2f} Å",
+        "contact precision L/5, test": short(run.metrics["test_precision_L5"]),
+        "time of training": duration(run.metrics["train_seconds"]),
+        "parameters": f"{parameters:,}".replace(",", " "),
+    }
+
+
+def _scores_section(scores: "xr.Dataset", proteins: list[Protein]) -> str:
+    """Long range, means over the proteins, with those of the covariation maps alone beside them."""
+    rows = []
+    for name, title in SCORES.items():
+        values = scores[name].to_series()
+        found = [values.mean(), values.median(), values.std()]
+        rows.append([title, *(short(float(v)) for v in found), str(values.count())])
+    parts = [table(["score", "mean", "median", "deviation", "proteins that have it"], rows)]
+    if alone := _covariation_alone(proteins):
+        parts.append(paragraph(alone, "note"))
+    return section(f"Scores on {counted(len(proteins), 'test protein')}", *parts)
+
+
+def _covariation_alone(proteins: list[Protein]) -> str:
+    if "couplings" not in proteins[0].maps:
+        return ""
+    scores = ({"L5": score_precision(p.maps["couplings"], p.distance)} for p in proteins)
+    found = across_proteins(scores)["L5"]
+    return f"The couplings alone have a contact precision of {short(float(found))} (L/5)."
+
+
+def _maps(proteins: list[Protein], predictions: list) -> str:
+    shown = slice(None, SHOWN)
+    truths, names = [p.distance for p in proteins[shown]], [p.name for p in proteins[shown]]
+    figure = distance_maps(truths, predictions[shown], names)
+    caption = "Above the diagonal the truth, below it the prediction, in Å."
+    return section("What it predicts", drawing(figure, "maps", caption))

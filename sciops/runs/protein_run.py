@@ -1,0 +1,73 @@
+"""A network that was trained on proteins."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sciops.evaluation.distance_maps import evaluate_maps, predict_map
+from sciops.proteins.own_files import Files, protein_from
+from sciops.proteins.protein import Protein
+from sciops.proteins.ragged import proteins_of
+
+from . import protein_data
+from .run import AbstractRun
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.figure import Figure
+
+
+class ProteinRun(AbstractRun):
+    """What `train_protein` returns."""
+
+    def __repr__(self) -> str:
+        error = self.metrics["test_mae8"]
+        return f"ProteinRun({self.config['op']}, test MAE8 {error:.2f} Å, {self.path})"
+
+    def _data_again(self) -> "xr.DataTree":
+        return protein_data.again(self.config["data"])
+
+    def test_scores(self, *, progress: bool) -> dict[str, float]:
+        """Means over the test proteins, each of equal weight, of those that have such pairs."""
+        scores = evaluate_maps(self.model, self.proteins("test"), self.task, progress=progress)
+        means = scores.drop_vars("length").to_dataframe().mean()
+        return {str(name): float(mean) for name, mean in means.items()}
+
+    def proteins(self, split: str) -> list[Protein]:
+        """The proteins of a split of the run's data."""
+        if split not in self.data.children:
+            known = ", ".join(self.data.children)
+            raise ValueError(f"the data have no split {split!r}; they have {known}")
+        return proteins_of(self.data[split].to_dataset())
+
+    def evaluate(self, data=None, *, split: str = "test") -> "xr.Dataset":
+        """Scores of every protein.
+
+        data: proteins, or a tree or store with splits; None is the data of this run
+        """
+        proteins = self.proteins(split) if data is None else protein_data.proteins_in(data, split)
+        return evaluate_maps(self.model, proteins, self.task)
+
+    def predict(self, x: Protein | Files | str | Path | Sequence[str | Path]) -> np.ndarray:
+        """The distances (L, L) in Å of a protein, or of an alignment file."""
+        if isinstance(x, str | Path):
+            x = Files(x)
+        if not isinstance(x, Protein):
+            x = protein_from(Files(*x))
+        return predict_map(self.model, x, self.task)
+
+    def plot(self, proteins: Sequence[Protein] | None = None) -> "Figure":
+        """Truth above the diagonal, prediction below; None shows four of the test proteins."""
+        from sciops.plots.distance_maps import distance_maps
+
+        shown = self.proteins("test")[:4] if proteins is None else list(proteins)
+        predictions = [self.predict(protein) for protein in shown]
+        return distance_maps([p.distance for p in shown], predictions, [p.name for p in shown])
+
+    def report(self, path: str | Path | None = None) -> Path:
+        """Write one page with everything; its path."""
+        from sciops.reporting.protein_report import write_report
+
+        return write_report(self, self.path / "report.html" if path is None else Path(path))

@@ -1,0 +1,76 @@
+"""Maps of whole proteins: symmetric, the same in tiles as at once, scored one by one."""
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from sciops.backbones.distance_maps import distance_network
+from sciops.evaluation.distance_maps import evaluate_maps, predict_map
+from sciops.metrics.distance_map import map_scores
+from sciops.proteins.map_windows import input_map, map_task
+from tests.proteins.toy import walk
+
+LONG, SHORT = walk(50, 1, "long"), walk(11, 2, "short")
+TASK = map_task(LONG, window=32)
+
+
+def tower(op: str = "conv", **options) -> nn.Module:
+    torch.manual_seed(0)
+    network = distance_network(TASK, op, depth=6, width=4, **options)
+    network(torch.randn(4, TASK.in_channels, 32, 32))  # statistics to normalise by
+    return network
+
+
+def test_tiles_and_the_whole_agree_and_are_symmetric():
+    model = tower()
+    at_once, in_tiles = (predict_map(model, LONG, TASK, whole=whole) for whole in (True, False))
+    assert at_once.shape == (50, 50)
+    assert np.allclose(at_once, in_tiles, rtol=1e-5, atol=1e-5)
+    assert np.array_equal(at_once, at_once.T)
+    assert np.array_equal(predict_map(model, LONG, TASK), at_once)  # it has a finite reach
+    with torch.no_grad():
+        x = torch.from_numpy(input_map(LONG, TASK, slice(None), slice(None)))
+        both = model.eval()(x[None])[0, 0].numpy()
+    assert np.allclose(at_once, (both + both.T) / 2, atol=1e-6)
+
+
+@pytest.mark.parametrize("op", ["dilated", "xd-hybrid", "xd-grid", "unet"])
+def test_any_length_by_any_operator(op):
+    model = distance_network(TASK, "unet", levels=3, width=4) if op == "unet" else tower(op)
+    for protein in (SHORT, LONG):
+        found = predict_map(model, protein, TASK)
+        assert found.shape == (len(protein),) * 2 and np.isfinite(found).all()
+        assert (found >= 0).all() and np.array_equal(found, found.T)
+    assert model.training  # as it was
+
+
+def test_a_short_chain_is_seen_as_in_training():
+    model, seen = tower(), []
+    model.register_forward_pre_hook(lambda _, arguments: seen.append(arguments[0]))
+    predict_map(model, SHORT, TASK)
+    ((_, _, *size),) = [x.shape for x in seen]
+    assert size == [32, 32]
+    assert not seen[0][:, :, 11:].any() and not seen[0][:, :, :, 11:].any()
+
+
+def test_scores_of_every_protein():
+    model = tower()
+    table = evaluate_maps(model, [LONG, SHORT], TASK, progress=False)
+    assert table["protein"].values.tolist() == ["long", "short"]
+    assert table["length"].values.tolist() == [50, 11]
+    expected = map_scores(predict_map(model, LONG, TASK), LONG.distance)
+    assert {name: float(table[name][0]) for name in expected} == pytest.approx(
+        expected, nan_ok=True
+    )
+    assert np.isnan(table["mae8"][1])  # no pair is 24 apart
+
+
+def test_what_cannot_be_judged():
+    from dataclasses import replace
+
+    model = tower()
+    with pytest.raises(ValueError, match="no structure is known of 'long'"):
+        evaluate_maps(model, [replace(LONG, distance=None)], TASK, progress=False)
+    with pytest.raises(ValueError, match="'couplings', which 'long' lacks"):
+        predict_map(model, replace(LONG, maps={}), TASK)
