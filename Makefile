@@ -24,12 +24,14 @@ demo: $(STAMP) ## XD against FNO on Darcy flow: data, training, table, other gri
 	$(BIN)/sciops transfer out/demo/xd-seed0 --resolutions 32,43,64,85
 	$(BIN)/sciops report out/demo/xd-seed0 --resolutions 32,43,64,85
 
-bench: $(STAMP) ## all benchmarks: operators, solvers, feeding a network
+bench: $(STAMP) ## all benchmarks of speed: operators, solvers, feeding, training steps, proteins
 	$(BIN)/python -m benchmarks.operators
 	$(BIN)/python -m benchmarks.darcy
 	$(BIN)/python -m benchmarks.flows
 	$(BIN)/python -m benchmarks.feeding
 	$(BIN)/python -m benchmarks.training_steps
+	$(BIN)/python -m benchmarks.covariation
+	$(BIN)/python -m benchmarks.protein_steps
 
 lint: $(STAMP) ## style checks
 	$(BIN)/ruff check

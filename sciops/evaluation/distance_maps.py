@@ -40,7 +40,7 @@ def predict_map(
                 everything = input_map(protein, task, slice(None), slice(None))
                 answer = model(torch.from_numpy(everything)[None])[0, 0].numpy()
             else:
-                margin = size // 4 if reach is None else min(reach, size // 2 - 8)
+                margin = size // 8 if reach is None else min(reach, size // 2 - 8)
                 answer = _in_tiles(model, protein, task, margin)
     finally:
         model.train(was_training)

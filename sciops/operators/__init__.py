@@ -3,6 +3,7 @@
 from . import special
 from .butterfly import Butterfly
 from .fourier import FourierLayer
+from .hybrid import Hybrid
 from .kaleidoscope import (
     Kaleidoscope,
     dft_blocks,
@@ -21,6 +22,7 @@ __all__ = [
     "Butterfly",
     "Fixed",
     "FourierLayer",
+    "Hybrid",
     "Kaleidoscope",
     "SpectralConv",
     "arch_parameters",

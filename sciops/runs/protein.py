@@ -3,8 +3,10 @@
 from pathlib import Path
 
 from sciops.backbones import build_model
+from sciops.backbones.distance_maps import MAP_NETWORKS
 from sciops.config import Optimisation, Training, changed
 from sciops.metrics.distance_map import inverse_log_cosh, log_cosh
+from sciops.proteins.kept import LENGTH
 from sciops.proteins.map_windows import MapWindows, map_task
 from sciops.proteins.ragged import proteins_of
 from sciops.training import fit
@@ -17,8 +19,7 @@ from .run import open_run
 
 LOSSES = {"distance": log_cosh, "inverse": inverse_log_cosh}
 COUNTS = {"train": 60, "val": 8, "test": 12}
-LENGTH = (60, 200)  # residues of synthetic chains
-RECIPES = {  # network, window, training
+RECIPES = {  # options of the network, and how it is trained
     "quick": (
         dict(depth=10, width=32),
         Training(20, 2, Optimisation(2e-3, ramp=0.1), Optimisation(1e-3, ramp=0.1)),
@@ -73,33 +74,28 @@ def train_protein(
               is there already is finished, if need be, and returned
     options:  of the network: depth=, width=, dropout=, …
     """
-    for name, value, known in (("recipe", recipe, RECIPES), ("loss", loss, LOSSES)):
+    for name, value, known in (
+        ("op", op, MAP_NETWORKS),
+        ("recipe", recipe, RECIPES),
+        ("loss", loss, LOSSES),
+    ):
         if value not in known:
             raise ValueError(f"there is no {name}={value!r}; there are {', '.join(known)}")
     usual, training = RECIPES[recipe]
     numbers = dict(epochs=epochs, batch_size=batch_size, seed=seed)
     training = changed(training, **numbers, rate=rate, arch_rate=arch_rate)
     counts = {"train": n_train, "val": n_val, "test": n_test}
-    if data is None:
-        counts = {s: COUNTS[s] if n is None else n for s, n in counts.items()}
-        length = LENGTH if length is None else length
-        tree, described = protein_data.synthetic(counts, length, progress=progress)
-    else:
-        if length is not None or any(n is not None for n in counts.values()):
-            raise ValueError(
-                "n_train, n_val, n_test and length are for synthetic chains; the data "
-                "that are given have their own"
-            )
-        tree, described = protein_data.given(data)
+    tree, described = _proteins(data, counts, length, progress)
     train, val = (proteins_of(tree[s].to_dataset()) for s in ("train", "val"))
     task = map_task(train[0], window=window, separation=recipe != "paper")
-    network = {**(usual if op != "unet" else {}), **options}
+    network = {**({} if op == "unet" else usual), **options}
     config = as_json(
         {
             "name": "protein",
             "op": op,
             "recipe": recipe,
             "loss": loss,
+            "window": window,
             "seed": seed,
             "training": training.as_dict(),
             "model": {"backbone": "distance_map", "op": op, **network},
@@ -129,3 +125,17 @@ def train_protein(
         )
     run = ProteinRun(model.eval(), task, config, {}, history, path, tree)
     return finish(run, progress=progress)
+
+
+def _proteins(data, counts: dict[str, int | None], length, progress: bool):
+    """The tree with train, val and test, and its description."""
+    if data is None:
+        counts = {split: COUNTS[split] if n is None else n for split, n in counts.items()}
+        length = LENGTH if length is None else length
+        return protein_data.synthetic(counts, length, progress=progress)
+    if length is not None or any(n is not None for n in counts.values()):
+        raise ValueError(
+            "n_train, n_val, n_test and length are for synthetic chains; the data that are given "
+            "have their own"
+        )
+    return protein_data.given(data)

@@ -264,15 +264,3 @@ def test_an_output_that_starts_negative(output, alive):
 def test_bad_requests(options, message):
     with pytest.raises(ValueError, match=message):
         tower(**options)
-
-
-@pytest.mark.parametrize(("op", "reach"), [("conv", 7), ("dilated", 14)])
-def test_nothing_matters_beyond_its_reach(op, reach):
-    model = stirred(tower(op, make_task(size=(48, 48)), depth=8)).double()
-    x = random_tensor(1, 3, 48, 48, dtype=torch.float64)
-    moved = x.clone()
-    moved[:, :, 24] += 1.0
-    rows = (model(x) != model(moved)).any(3).any(1)[0].nonzero().flatten()
-    assert (rows.min(), rows.max()) == (24 - model.reach, 24 + model.reach)
-    assert model.reach == (7 if op == "conv" else 11)
-    assert tower("xd-hybrid").reach is None and tower("xd-grid").reach is None

@@ -77,8 +77,9 @@ def test_a_finished_run_is_returned(tmp_path, monkeypatch):
     run = trained(tmp_path / "run")
     monkeypatch.setattr(sciops.runs.protein, "fit", None)
     assert same_bits(trained(tmp_path / "run"), run)
-    with pytest.raises(ValueError, match="holds another run"):
-        trained(tmp_path / "run", width=8)
+    for other in (dict(width=8), dict(window=32), dict(loss="inverse"), dict(seed=1)):
+        with pytest.raises(ValueError, match=f"holds another run .*{next(iter(other))}|model"):
+            trained(tmp_path / "run", **other)
 
 
 def test_data_of_a_store_are_found_again(tmp_path):
