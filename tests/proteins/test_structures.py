@@ -80,7 +80,7 @@ def written(request, tmp_path):
     def write(*models):
         text = (cif if "cif" in request.param else pdb)(*models).encode()
         path = tmp_path / f"toy.{request.param}"
-        path.write_bytes(gzip.compress(text) if path.suffix == ".gz" else text)
+        path.write_bytes(gzip.compress(text, mtime=0) if path.suffix == ".gz" else text)
         return path
 
     return write
@@ -279,7 +279,11 @@ def test_alpha_atoms_alone_are_refused(written):
         ("a.cif", pdb(peptide("ALA GLY")).encode(), "damaged or no .cif file: ValueError"),
         ("a.cif", b"data_x\n", "damaged or no .cif file: KeyError: '_atom_site.id'"),
         ("a.pdb", pdb(peptide("ALA")).replace("0.000", "x.xxx").encode(), "coordinate.* line 1"),
-        ("a.pdb.gz", gzip.compress(pdb(peptide("ALA")).encode())[:-9], "a.pdb.gz is damaged"),
+        (
+            "a.pdb.gz",
+            gzip.compress(pdb(peptide("ALA")).encode(), mtime=0)[:-9],
+            "a.pdb.gz is damaged",
+        ),
         ("a.txt", b"ATOM", r"ends in '.txt'; structures end in .pdb, .ent, .cif"),
     ],
 )
