@@ -21,8 +21,27 @@ def own_directory(tmp_path, monkeypatch):
 
 def test_table_of_what_there_is():
     table = sciops.datasets()
-    assert list(table.index) == ["burgers", "darcy", "navier_stokes"]
+    assert list(table.index) == ["burgers", "darcy", "navier_stokes", "protein"]
     assert "viscosity=0.1" in table.loc["burgers", "parameters"]
+    assert table.loc["protein", "targets"] == "distance"
+
+
+def test_proteins_are_made_and_kept(tmp_path):
+    asked = dict(n_train=2, n_val=1, n_test=1, length=(30, 32), progress=False)
+    tree = sciops.load("protein", **asked)
+    assert tree["train"].attrs["synthetic"] and sciops.check(tree).ok
+    alone = sciops.generate("protein", n=2, length=(30, 32), progress=False)
+    assert alone["distance"].equals(tree["train"]["distance"])
+    (store,) = (tmp_path / "kept" / "protein").glob("*.zarr")
+    file = next(store.glob("train/distance/c*"))
+    file.write_bytes(file.read_bytes()[:-4] + b"1234")
+    with pytest.warns(UserWarning, match="it is generated again"):
+        again = sciops.load("protein", **asked)
+    assert again["train"].to_dataset().equals(tree["train"].to_dataset().load())
+    with pytest.raises(ValueError, match="proteins have no resolution"):
+        sciops.load("protein", resolution=64)
+    with pytest.raises(ValueError, match="need a store to write"):
+        sciops.generate("protein", n=1, n_test=1)
 
 
 def test_generated_data_are_labelled():

@@ -14,7 +14,7 @@ def command_of(config: dict[str, Any]) -> str:
     """`sciops train …` with the settings of a run's config.json, but for the folder of the run.
 
     >>> rates = {"weights": {"rate": 0.001}, "architecture": {"rate": 0.01}}
-    >>> training = {"epochs": 5, "batch_size": 10, "coarse": None, "symmetries": [], **rates}
+    >>> training = {"epochs": 5, "batch_size": 10, "symmetries": [], **rates}
     >>> data = {"n_train": 40, "n_val": 5, "n_test": 5, "seed": 0, "parameters": {"low": 4}}
     >>> model = {"op": "xd", "forecast": None, "width": 8}
     >>> config = {"name": "darcy", "op": "xd", "recipe": "quick", "grids": [43], "seed": 1}
@@ -27,7 +27,7 @@ def command_of(config: dict[str, Any]) -> str:
     source = {"recipe": config["recipe"], **_source(config)}
     counts = {name: data[name] for name in COUNTS}
     how = {name: training[name] for name in ("epochs", "batch_size")} | {"seed": config["seed"]}
-    if training["coarse"] is not None:
+    if training.get("coarse") is not None:  # older runs have none
         how["coarse"] = training["coarse"]
     if model["forecast"] is not None:
         how["forecast"] = model["forecast"]
