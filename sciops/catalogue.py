@@ -202,22 +202,10 @@ def read(
     if name == "protein":
         from .proteins.collection import read_tree
 
-        return _proteins_arrived(read_tree(paths, **options), out, overwrite)
+        return _arrived(read_tree(paths, **options), out, overwrite)
     from .domains.reading import read_layout
 
     return _arrived(read_layout(name, paths, **options), out, overwrite)
-
-
-def _proteins_arrived(tree: "xr.DataTree", out: str | Path | None, overwrite: bool):
-    from .domains.checking import check
-
-    for failure in check(tree).failures:
-        warnings.warn(failure, stacklevel=3)
-    if out is None:
-        return tree
-    from .data.ragged_store import open_ragged, write_ragged
-
-    return open_ragged(write_ragged(out, tree, overwrite=overwrite))
 
 
 def from_arrays(
@@ -239,6 +227,10 @@ def _arrived(tree: "xr.DataTree", out: str | Path | None, overwrite: bool) -> "x
         warnings.warn(failure, stacklevel=3)
     if out is None:
         return tree
+    if any("protein" in split.dims for split in tree.children.values()):
+        from .data.ragged_store import open_ragged, write_ragged
+
+        return open_ragged(write_ragged(out, tree, overwrite=overwrite))
     from .data.store import open_store, write
 
     write(out, tree, overwrite=overwrite)

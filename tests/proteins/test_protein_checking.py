@@ -77,6 +77,7 @@ def test_reading_warns(tmp_path):
         (tmp_path / f"{name}.pdb").write_text(pdb("AGLKSTAGLK"))
     files = {n: (tmp_path / f"{n}.fasta", tmp_path / f"{n}.pdb") for n in ("one", "two", "three")}
     with pytest.warns(UserWarning) as warnings:
-        sciops.read("protein", files)
+        tree = sciops.read("protein", files, out=tmp_path / "kept.zarr")
+    assert tree["test"].attrs["ids"] == ["two"] and (tmp_path / "kept.zarr").is_dir()
     texts = [str(w.message) for w in warnings]
     assert any("has the sequence of" in text for text in texts)
