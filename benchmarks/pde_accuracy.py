@@ -5,7 +5,7 @@
 
 Writes benchmarks/results/pde_accuracy.csv, a row for each run, and pde_accuracy.md.  Interrupted,
 it goes on where it stopped.  "Equal time" gives an operator as many epochs as fit into the time
-that XD took for its own, from the measured seconds of an epoch.
+that XD takes for its own, by training steps of both that are measured side by side.
 """
 
 import argparse
@@ -16,6 +16,7 @@ from typing import Any
 import pandas as pd
 
 import sciops
+from benchmarks.equal_time import epochs_of_equal_time
 from benchmarks.results import FOLDER, Rows, markdown, mean_and_spread
 
 SHARED = Path(os.environ.get("SCIOPS_SHARED_DATA", Path(__file__).parents[2] / "shared" / "data"))
@@ -37,12 +38,15 @@ def _torchphysics():
 
 # what train_pde is given; "data" is called, "own" is for single operators, the rest passed on
 ONE_DIMENSION = {op: dict(frequencies=32) for op in ("xd", "fno")}
-ONE_GRID = {op: dict(resolution=85, coarse=None) for op in ("conv", "unet")}
+ONE_GRID = {  # their kernels mean something else on another grid
+    "conv": dict(resolution=85, coarse=None, taps=3),
+    "unet": dict(resolution=85, coarse=None),
+}
 PROBLEMS: dict[str, dict[str, Any]] = {
     "darcy": dict(
-        name="darcy", resolution=[43, 85], coarse=0.75, n_train=1000, epochs=80, own=ONE_GRID
+        **dict(name="darcy", resolution=[43, 85], coarse=0.8, epochs=80, own=ONE_GRID),
+        **dict(n_train=1000, n_val=100, n_test=400),
     ),
-    "darcy-85": dict(name="darcy", resolution=85, n_train=1000, epochs=40),
     "darcy-small": dict(name="darcy", resolution=43, n_train=320, n_test=80, epochs=40),
     "burgers": dict(
         name="burgers", resolution=256, n_train=1000, viscosity=0.1, epochs=40, own=ONE_DIMENSION
@@ -70,14 +74,17 @@ def options_for(problem: dict[str, Any], op: str) -> dict[str, Any]:
     return options | options.pop("own", {}).get(op, {})
 
 
-def train(problem: str, op: str, seed: int, epochs: int | None, runs: Path, tag: str):
+def train(problem: str, op: str, seed: int, runs: Path, tag: str, **changes):
     """One run of a problem, kept in a folder of its own."""
-    options = options_for(PROBLEMS[problem], op)
+    options = options_for(PROBLEMS[problem], op) | changes
     if "data" in options:
         options["data"] = options["data"]()
-    if epochs is not None:
-        options["epochs"] = epochs
     return sciops.train_pde(op=op, seed=seed, out=runs / f"{problem}-{op}-{tag}-{seed}", **options)
+
+
+def probe(problem: str, op: str, runs: Path):
+    """The network of a problem after one step, to take its time."""
+    return train(problem, op, 0, runs, "probe", epochs=1, n_train=10, n_val=1, n_test=1)
 
 
 def result(run) -> dict[str, Any]:
@@ -101,11 +108,12 @@ def measure(rows: Rows, problem: str, op: str, budget: str, seed: int, runs: Pat
     key = dict(problem=problem, op=op, budget=budget, seed=seed)
 
     def trained() -> dict[str, Any]:
-        epochs = None
+        changes = {}
         if budget == "time":
-            own, ours = (measure(rows, problem, o, "epochs", seed, runs) for o in (op, "xd"))
-            epochs = max(1, round(ours["train_seconds"] / own["epoch_seconds"]))
-        row = result(train(problem, op, seed, epochs, runs, budget))
+            of_xd = int(measure(rows, problem, "xd", "epochs", seed, runs)["epochs"])
+            networks = [probe(problem, o, runs) for o in (op, "xd")]
+            changes = {"epochs": epochs_of_equal_time(*networks, of_xd)}
+        row = result(train(problem, op, seed, runs, budget, **changes))
         print(f"{problem} {op} {budget} seed {seed}: {row['test_relative_l2']:.4f}", flush=True)
         return row
 
@@ -119,18 +127,16 @@ def summary(table: pd.DataFrame) -> str:
         lines = []
         for op, of_op in of_problem.groupby("op", sort=False):
             by = dict(list(of_op.groupby("budget")))
-            errors = {
-                b: mean_and_spread(by[b]["test_relative_l2"]) if b in by else ""
-                for b in ("epochs", "time")
-            }
-            first = by["epochs"]
+            errors = {b: mean_and_spread(rows["test_relative_l2"]) for b, rows in by.items()}
+            first = by.get("epochs", of_op)
             lines.append(
                 {
                     "op": op,
-                    "equal epochs": errors["epochs"],
-                    "equal time": errors["epochs"] if op == "xd" else errors["time"],
-                    "epochs": int(first["epochs"].iloc[0]),
-                    "seconds an epoch": f"{first['epoch_seconds'].median():.1f}",
+                    "equal epochs": errors.get("epochs", ""),
+                    "equal time": errors["epochs"] if op == "xd" else errors.get("time", ""),
+                    "epochs": " and ".join(str(int(r["epochs"].iloc[0])) for r in by.values()),
+                    "validation": f"{first['val_relative_l2'].mean():.4f}",
+                    "training": f"{first['train_relative_l2'].mean():.4f}",
                     "parameters": int(first["parameters"].iloc[0]),
                 }
             )

@@ -14,16 +14,18 @@ import sciops
 from benchmarks.measure import side_by_side
 from benchmarks.results import machine, markdown
 from sciops.backbones import make_backbone
+from sciops.config import Optimisation
 from sciops.data.samples import MemorySamples
 from sciops.metrics import relative_l2
 from sciops.operators.heap import kept_heap
+from sciops.training import make_optimiser
 
 
 def training_step(op: str, samples: MemorySamples):
     """A function that takes one step."""
     torch.manual_seed(0)
     model = make_backbone(samples.task, op).fit(samples.x, samples.y)
-    optimiser = torch.optim.Adam(model.parameters(), 1e-3)
+    optimiser = make_optimiser(list(model.parameters()), Optimisation(1e-3))
 
     def step() -> None:
         optimiser.zero_grad()

@@ -18,7 +18,7 @@ from . import transforms
 from .butterfly import constant, next_power_of_two
 from .frame import AbstractFrame, kaleidoscopes
 from .kaleidoscope import dense_matrices, identity_blocks
-from .modes import leftward_block, rightward_block
+from .modes import rightward_block
 from .operator import as_tuple
 
 DEFAULT_FREQUENCIES = 16  # of each sign; 32 × 16 modes in two dimensions
@@ -83,9 +83,9 @@ class Band(AbstractFrame):
             into.append(_melt(m[a], fixed_basis(*basis)) if m else basis_block(*basis))
             out.append((_melt(k[a].mH, fixed_basis(*basis)) if k else basis_block(*basis)).mT)
             if self.kernel is not None:
-                taps.append(self._tap_block(a, l_maps, real_taps and self.one_sided(a), like))
+                taps.append(self._tap_block(a, l_maps, real_taps and a == 0, like))
             elif l_maps:
-                taps.append(leftward_block(l_maps[a]))
+                taps.append(rightward_block(l_maps[a], real_input=False))
         return into, taps or None, out
 
     def _cut(self, dense: Tensor, axis: int) -> Tensor:
@@ -102,7 +102,7 @@ class Band(AbstractFrame):
             )
         else:
             phases = transforms.tap_phases(*kind, self.log_spacing[axis].to(like).exp())
-        return leftward_block(l_maps[axis] @ phases if l_maps else phases, real_input=real)
+        return rightward_block(l_maps[axis] @ phases if l_maps else phases, real_input=real)
 
     def _bases(self, size, coords, like: Tensor):
         """Analysis and synthesis matrices per axis on this grid."""

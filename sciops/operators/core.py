@@ -1,12 +1,13 @@
 """M, D = L w, channel mixing and K in one step, with a gradient written by hand.
 
-    c -> Re( K · diag(first · partial) · M c )                (layouts as in `modes`)
+    c -> Re( K · diag(L w) · M c )                         (planes as in `modes`)
 
 `plain` is the definition; autograd differentiates it correctly, but keeps every intermediate result
 in fresh memory and spends as long on bookkeeping as on small products.  `core` does the same
-products in reused memory and writes the gradient of D over D.  A large D is made, used and, for the
-gradient, made again in chunks of modes, and never needs memory.  Where a gradient is itself
-differentiated, `core` falls back to `plain`.
+products in reused memory and writes the gradient of D over D.  M and K are applied image by image,
+as many small products, which a CPU does several times faster than one wide one; only the modes are
+transposed.  A large D is made, used and, for the gradient, made again in chunks of modes, and never
+needs memory.  Where a gradient is itself differentiated, `core` falls back to `plain`.
 """
 
 import math
@@ -15,190 +16,244 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from .modes import leftward, mix, rightward, rows_of
+from .modes import leftward, product, rightward, rows_of
 from .scratch import lend
 
 WHOLE_NUMBERS = 2**25  # a D of more numbers than this (128 MB in float32) is made in chunks
 CHUNK_NUMBERS = 2**21  # of this size, which stays in the cache
+SUM_NUMBERS = 2**20  # products that are added up are kept side by side up to this size
 
 
-def plain(c: Tensor, first: Tensor, partial: Tensor, into: Sequence[Tensor], out: Sequence[Tensor]):
+def plain(c: Tensor, w: Tensor, taps: Sequence, into: Sequence, out: Sequence) -> Tensor:
     """The operation in coefficients.
 
-    c:       (*r, b, i) real
-    first:   (2·f₀, columns), the first axis of L
-    partial: (columns, rest, i, o), w with L applied to the other axes
+    c:       (b, i, *r) real
+    w:       weights, ([2·]t₀, t₁, …, o, i); or D itself, (f, 2, o, i), where there are no `taps`
+    taps:    L, a rightward block per axis, or nothing
     into:    M, a rightward block per axis
     out:     K, a leftward block per axis
-    returns: (*r_out, b, o) real
+    returns: (b, o, *r_out) real
     """
-    d = (first @ partial.flatten(1)).view(2, -1, 1, *partial.shape[-2:])
-    mixed = mix(rightward(c, into), d)
-    return leftward(mixed, out).view(*rows_of(out), *mixed.shape[-2:])
+    d = rightward(w, taps).flatten(0, len(taps) - 1) if taps else w
+    z = rightward(c.movedim((0, 1), (-2, -1)), into)
+    mixed = product(z.flatten(0, -4), d)
+    return leftward(mixed.unflatten(0, z.shape[: len(into)]), out).movedim((-2, -1), (0, 1))
 
 
-def core(c: Tensor, first: Tensor, partial: Tensor, into: Sequence[Tensor], out: Sequence[Tensor]):
+def core(c: Tensor, w: Tensor, taps: Sequence, into: Sequence, out: Sequence) -> Tensor:
     """`plain`, faster."""
     if torch.compiler.is_compiling():
-        return plain(c, first, partial, into, out)
-    return _Core.apply(c, first, partial, *into, *out)
+        return plain(c, w, taps, into, out)
+    return _Core.apply(c, w, *taps, *into, *out)
 
 
 class _Core(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, c, first, partial, *blocks):
-        ctx.save_for_backward(c, first, partial, *blocks)
-        out, ctx.kept = _forward(c, first, partial, blocks)
+    def forward(ctx, c, w, *blocks):
+        ctx.save_for_backward(c, w, *blocks)
+        out, ctx.kept = _forward(c, w, *_by_kind(c, blocks))
         return out
 
     @staticmethod
     def backward(ctx, gradient):
-        saved = ctx.saved_tensors
+        saved, wanted = ctx.saved_tensors, ctx.needs_input_grad
+        c, w, *blocks = saved
+        kinds = _by_kind(c, blocks)
         if torch.is_grad_enabled():  # the gradient is itself to be differentiated
-            return _differentiate_plain(saved, gradient, ctx.needs_input_grad)
-        c, first, partial, *blocks = saved
+            return _differentiate_plain(saved, kinds, gradient, wanted)
         if ctx.kept is None:  # not the first backward pass
-            _, ctx.kept = _forward(c, first, partial, blocks)
+            _, ctx.kept = _forward(c, w, *kinds)
         kept, ctx.kept = ctx.kept, None  # its memory will be used again
-        return _backward(c, first, partial, blocks, kept, gradient)
+        return _backward(c, w, *kinds, kept, gradient, _by_kind(c, wanted[2:]))
 
 
-def _forward(c: Tensor, first: Tensor, partial: Tensor, blocks: Sequence[Tensor]):
-    """The result, and what its gradient needs: the inputs of every axis' product, z and D."""
-    axes = len(blocks) // 2
-    into, out = blocks[:axes], blocks[axes:]
-    batch, i = c.shape[-2:]
-    inputs = []
-    x, done = c, 1
-    for axis, block in enumerate(into):
-        x = x.reshape(done, block.shape[1], math.prod(c.shape[axis + 1 :]))
-        inputs.append(x)
-        x = _left(block, x)
-        done *= block.shape[0] // 2
-    z = x.view(-1, 2, batch, i)
-    if len(_chunks(first, partial)) == 1:
-        x, d = _mix(z, first, partial)
+def _by_kind(c: Tensor, blocks: Sequence) -> tuple[Sequence, Sequence, Sequence]:
+    """L (or nothing), M and K, a block per axis each."""
+    axes = c.ndim - 2
+    return blocks[: -2 * axes], blocks[-2 * axes : -axes], blocks[-axes:]
+
+
+def _forward(c: Tensor, w: Tensor, taps: Sequence, into: Sequence, out: Sequence):
+    """The result, and what its gradient needs: the inputs of all products, z and D."""
+    batch, i, *sizes = c.shape
+    x, of_m = _along(c, into, _behind(sizes))
+    z = _transposed(x.view(batch * i, -1)).view(-1, 2, batch, i)
+    right, of_l = _along(w, taps[:-1], _behind(w.shape))
+    left, right = _last_product(w, taps, right)
+    if len(_chunks(left, right)) == 1:
+        d = _made(left, right)
+        x = _mix(z, d)
     else:
-        x, d = _mix_in_chunks(z, first, partial), None
-    for axis in reversed(range(axes)):
-        done //= into[axis].shape[0] // 2
-        x = x.view(done, out[axis].shape[1], -1)
-        inputs.append(x)
-        x = _left(out[axis], x)
-    return x.view(*rows_of(out), batch, -1), (inputs, z, d)
+        x, d = _mix_in_chunks(z, left, right), None
+    x, sizes = _transposed(x.view(-1, batch * w.shape[-2])), rows_of(out)
+    x, of_k = _along(x, out[::-1], _behind(sizes)[::-1])
+    return x.view(batch, -1, *sizes), (of_m, of_l, of_k, right, z, d)
 
 
-def _backward(c, first, partial, blocks, kept, g):
-    """Gradients for c, first, partial and the blocks; d in `kept` is overwritten."""
-    inputs, z, d = kept
-    axes = len(blocks) // 2
-    order = [*range(axes), *reversed(range(axes, 2 * axes))]  # blocks as they were applied
-    for_blocks: list = [None] * len(blocks)
-    for step in reversed(range(axes, 2 * axes)):
-        block = order[step]
-        g, for_blocks[block] = _left_backward(blocks[block], inputs[step], g)
+def _backward(c, w, taps, into, out, kept, g, wanted):
+    """Gradients for c, w and the blocks that are `wanted`; D in `kept` is overwritten."""
+    of_m, of_l, of_k, right, z, d = kept
+    for_l, for_m, for_k = wanted
+    g, for_out = _back_along(out[::-1], of_k, g, for_k[::-1])
+    g = _transposed(g.view(len(c) * w.shape[-2], -1)).view(*z.shape[:3], -1)
+    left = taps[-1] if taps else None
     if d is not None:
-        g, for_first, for_partial = _mix_backward(z, d, first, partial, g)
+        g, for_left, for_right = _mix_backward(z, d, left, right, g)
     else:
-        g, for_first, for_partial = _mix_in_chunks_backward(z, first, partial, g)
-    for step in reversed(range(axes)):
-        block = order[step]
-        g, for_blocks[block] = _left_backward(blocks[block], inputs[step], g)
-    return g.view_as(c), for_first, for_partial, *for_blocks
+        g, for_left, for_right = _mix_in_chunks_backward(z, left, right, g)
+    for_w, for_taps = _back_along(taps[:-1], of_l, for_right, for_l[:-1])
+    for_c, for_into = _back_along(into, of_m, _transposed(g.view(2 * len(g), -1)), for_m)
+    for_taps = [*for_taps, for_left] if taps else []
+    return for_c.view_as(c), for_w.view_as(w), *for_taps, *for_into, *for_out[::-1]
+
+
+# --- along the axes -------------------------------------------------------------------------------
+
+
+def _behind(sizes: Sequence[int]) -> list[int]:
+    """For each axis the product of the sizes behind it.
+
+    >>> _behind((2, 3, 4))
+    [12, 4, 1]
+    """
+    return [math.prod(sizes[axis + 1 :]) for axis in range(len(sizes))]
+
+
+def _along(x: Tensor, blocks: Sequence[Tensor], behind: Sequence[int]) -> tuple[Tensor, list]:
+    """Apply the blocks, each to the next axis, and the input of each product."""
+    inputs = []
+    for block, after in zip(blocks, behind, strict=False):
+        inputs.append(x.reshape(-1, block.shape[1], after))
+        x = _left(block, inputs[-1])
+    return x, inputs
+
+
+def _back_along(blocks, inputs, g: Tensor, wanted: Sequence[bool]) -> tuple[Tensor, list]:
+    """Gradients of `_along` for x and, where wanted, for the blocks."""
+    found: list[Tensor | None] = []
+    for block, x, is_wanted in reversed(list(zip(blocks, inputs, wanted, strict=True))):
+        g = g.reshape(len(x), len(block), -1)
+        found.insert(0, _sum_of_products(g, x) if is_wanted else None)
+        g = _left(block.mT, g)
+    return g, found
 
 
 def _left(block: Tensor, x: Tensor) -> Tensor:
     """block · x for (rows, columns) and (before, columns, after), into reused memory."""
-    out = lend((len(x), len(block), x.shape[2]), x)
-    return torch.bmm(block.expand(len(x), -1, -1), x, out=out)
+    before, columns, after = x.shape
+    out = lend((before, len(block), after), x)
+    if after > 1:
+        return torch.bmm(block.expand(before, -1, -1), x, out=out)
+    flat = None if out is None else out.view(before, -1)
+    return torch.mm(x.view(before, columns), block.mT, out=flat).view(before, -1, 1)
 
 
-def _left_backward(block: Tensor, x: Tensor, g: Tensor) -> tuple[Tensor, Tensor]:
-    """Gradients for x and the block."""
-    g = g.reshape(len(x), len(block), -1)
-    for_x = torch.bmm(block.mT.expand(len(x), -1, -1), g, out=lend(x.shape, x))
-    pairs = torch.bmm(g, x.mT, out=lend((len(x), *block.shape), x))
-    return for_x, pairs.sum(0)
+def _sum_of_products(g: Tensor, x: Tensor) -> Tensor:
+    """Σ g xᵀ over a batch of matrices, (before, rows, after), (before, columns, after)."""
+    if g.shape[2] == 1:
+        return g.squeeze(2).mT @ x.squeeze(2)
+    at_once = max(1, SUM_NUMBERS // (g.shape[1] * x.shape[1]))
+    sums = torch.bmm(g[:at_once], x[:at_once].mT)
+    for start in range(at_once, len(g), at_once):
+        some = slice(start, start + at_once)
+        sums[: len(g[some])].baddbmm_(g[some], x[some].mT)
+    return sums.sum(0)
 
 
-def _mix(z: Tensor, first: Tensor, partial: Tensor) -> tuple[Tensor, Tensor]:
-    """z D, (f, 2·b, o), and D, (2·f₀, rest·i·o)."""
-    d = torch.mm(first, partial.flatten(1), out=lend((len(first), partial[0].numel()), z))
-    re, im = d.view(2, -1, *partial.shape[-2:])
-    iz = _turned(z)
-    x = torch.bmm(z.flatten(1, 2), re, out=lend((len(z), 2 * z.shape[2], re.shape[2]), z))
-    x.baddbmm_(iz.flatten(1, 2), im)
-    return x, d
+def _transposed(x: Tensor) -> Tensor:
+    return _memory((x.shape[1], x.shape[0]), x).copy_(x.mT)
 
 
-def _mix_backward(z, d, first, partial, g) -> tuple[Tensor, Tensor, Tensor]:
-    """Gradients for z, first and partial; d is overwritten by its own gradient."""
-    batch, i = z.shape[2:]
-    g = g.reshape(len(z), 2 * batch, -1)
-    re, im = d.view(2, -1, i, g.shape[2])
-    for_iz = torch.bmm(g, im.mT, out=lend((len(z), 2 * batch, i), z)).view_as(z)
-    for_z = _turned(for_iz)
-    for_z.flatten(1, 2).baddbmm_(g, re.mT, beta=-1)  # (√−1)ᵀ = −√−1
-    iz = _turned(z)
-    torch.bmm(z.flatten(1, 2).mT, g, out=re)
-    torch.bmm(iz.flatten(1, 2).mT, g, out=im)
-    for_partial = torch.mm(first.mT, d, out=lend((first.shape[1], d.shape[1]), d))
-    return for_z, d @ partial.flatten(1).mT, for_partial.view_as(partial)
+def _memory(shape: tuple[int, ...], like: Tensor) -> Tensor:
+    lent = lend(shape, like)
+    return like.new_empty(shape) if lent is None else lent
 
 
-def _chunks(first: Tensor, partial: Tensor) -> list[slice]:
-    """Chunks of the axes behind the first; one, if D is made whole."""
-    rest, numbers = partial.shape[1], len(first) * partial[0].numel()
-    count = rest if numbers <= WHOLE_NUMBERS else max(1, CHUNK_NUMBERS * rest // numbers)
-    return [slice(a, a + count) for a in range(0, rest, count)]
+# --- D and the product with it --------------------------------------------------------------------
 
 
-def _mix_in_chunks(z: Tensor, first: Tensor, partial: Tensor) -> Tensor:
+def _last_product(w: Tensor, taps: Sequence[Tensor], right: Tensor):
+    """D as a product still to be done, left · (before, columns, o, i); or nothing and D."""
+    if not taps:
+        return None, w
+    return taps[-1], right.reshape(-1, taps[-1].shape[1], *w.shape[-2:])
+
+
+def _made(left: Tensor | None, right: Tensor) -> Tensor:
+    """D, (f, 2, o, i)."""
+    if left is None:
+        return right
+    return _left(left, right.flatten(2)).view(-1, 2, *right.shape[-2:])
+
+
+def _mix(z: Tensor, d: Tensor) -> Tensor:
+    """z Dᵀ, (f, 2, b, o)."""
+    f, _, batch, _ = z.shape
+    o = d.shape[2]
+    shape = (f, 2 * batch, 2 * o)
+    pairs = torch.bmm(z.flatten(1, 2), d.flatten(1, 2).mT, out=lend(shape, z))
+    pairs = pairs.view(f, 2, batch, 2, o)
+    x = _memory((f, 2, batch, o), z)
+    torch.sub(pairs[:, 0, :, 0], pairs[:, 1, :, 1], out=x[:, 0])
+    torch.add(pairs[:, 0, :, 1], pairs[:, 1, :, 0], out=x[:, 1])
+    return x
+
+
+def _mix_backward(z, d, left, right, g) -> tuple[Tensor, Tensor | None, Tensor]:
+    """Gradients for z, left and right; a d that was made is overwritten by its own gradient."""
+    f, _, batch, o = g.shape
+    pairs = _memory((f, 2, batch, 2, o), g)
+    pairs[:, 0].copy_(g.transpose(1, 2))
+    pairs[:, 1, :, 0].copy_(g[:, 1])
+    torch.neg(g[:, 0], out=pairs[:, 1, :, 1])
+    pairs = pairs.view(f, 2 * batch, 2 * o)
+    for_z = torch.bmm(pairs, d.flatten(1, 2), out=lend((f, 2 * batch, z.shape[3]), z))
+    memory = torch.empty_like(d) if left is None else d
+    for_d = torch.bmm(pairs.mT, z.flatten(1, 2), out=memory.flatten(1, 2)).view_as(d)
+    for_z = for_z.view_as(z)
+    if left is None:
+        return for_z, None, for_d
+    for_d = for_d.view(len(right), len(left), -1)
+    for_left = _sum_of_products(for_d, right.flatten(2))
+    return for_z, for_left, _left(left.mT, for_d).view_as(right)
+
+
+def _chunks(left: Tensor | None, right: Tensor) -> list[slice]:
+    """Chunks of the leading modes, `right`'s first axis; one, if D is made whole."""
+    before = len(right)
+    numbers = 0 if left is None else before * len(left) * right[0, 0].numel()
+    count = before if numbers <= WHOLE_NUMBERS else max(1, CHUNK_NUMBERS * before // numbers)
+    return [slice(a, a + count) for a in range(0, before, count)]
+
+
+def _parts(left: Tensor, right: Tensor) -> list[tuple[slice, slice]]:
+    """The chunks, each with its modes."""
+    f = len(left) // 2
+    return [(slice(c.start * f, c.stop * f), c) for c in _chunks(left, right)]
+
+
+def _mix_in_chunks(z: Tensor, left: Tensor, right: Tensor) -> Tensor:
     """`_mix` without D."""
-    shape = (-1, partial.shape[1], 2 * z.shape[2], partial.shape[-1])
-    out = torch.empty(len(z), *shape[2:], dtype=z.dtype, device=z.device).view(shape)
-    for chunk in _chunks(first, partial):
-        part = _part(z, partial, chunk)
-        x, _ = _mix(part, first, partial[:, chunk].contiguous())
-        out[:, chunk] = x.unflatten(0, (out.shape[0], -1))
-    return out.flatten(0, 1)
-
-
-def _mix_in_chunks_backward(z, first, partial, g) -> tuple[Tensor, Tensor, Tensor]:
-    """`_mix_backward`, D being made again."""
-    for_z, for_first, for_partial = torch.empty_like(z), 0, torch.empty_like(partial)
-    g = g.reshape(len(z), 2 * z.shape[2], -1)
-    for chunk in _chunks(first, partial):
-        part, columns = _part(z, partial, chunk), partial[:, chunk].contiguous()
-        d = torch.mm(first, columns.flatten(1), out=lend((len(first), columns[0].numel()), z))
-        found = _mix_backward(part, d, first, columns, _part(g, partial, chunk))
-        place = for_z.unflatten(0, (-1, partial.shape[1]))[:, chunk]
-        place.copy_(found[0].view_as(place))
-        for_first = for_first + found[1]
-        for_partial[:, chunk] = found[2]
-    return for_z, for_first, for_partial
-
-
-def _part(x: Tensor, partial: Tensor, chunk: slice) -> Tensor:
-    """The modes of one chunk, (f, …) -> (fewer, …), as a copy."""
-    part = x.unflatten(0, (-1, partial.shape[1]))[:, chunk]
-    return part.clone(memory_format=torch.contiguous_format).flatten(0, 1)
-
-
-def _turned(z: Tensor) -> Tensor:
-    """`turned`, into reused memory."""
-    out = lend(z.shape, z)
-    out = torch.empty_like(z) if out is None else out
-    torch.neg(z[:, 1], out=out[:, 0])
-    out[:, 1].copy_(z[:, 0])
+    out = z.new_empty(*z.shape[:3], right.shape[2])
+    for modes, chunk in _parts(left, right):
+        out[modes] = _mix(z[modes], _made(left, right[chunk]))
     return out
 
 
-def _differentiate_plain(saved, gradient: Tensor, wanted):
+def _mix_in_chunks_backward(z, left, right, g) -> tuple[Tensor, Tensor, Tensor]:
+    """`_mix_backward`, D being made again."""
+    for_z, for_left, for_right = torch.empty_like(z), 0, torch.empty_like(right)
+    for modes, chunk in _parts(left, right):
+        d = _made(left, right[chunk])
+        found = _mix_backward(z[modes], d, left, right[chunk], g[modes])
+        for_z[modes], for_right[chunk] = found[0], found[2]
+        for_left = for_left + found[1]
+    return for_z, for_left, for_right
+
+
+def _differentiate_plain(saved, kinds, gradient: Tensor, wanted):
     """The gradient by autograd, differentiable again."""
-    c, first, partial, *blocks = saved
-    axes = len(blocks) // 2
-    y = plain(c, first, partial, blocks[:axes], blocks[axes:])
     asked = [t for t, w in zip(saved, wanted, strict=True) if w]
+    y = plain(*saved[:2], *kinds)
     found = iter(torch.autograd.grad(y, asked, gradient, create_graph=True))
     return tuple(next(found) if w else None for w in wanted)

@@ -33,7 +33,7 @@ class FourierLayer(AbstractOperator):
         grid = band_grid(grid, ndim)
         modes = band_modes(modes, ndim)
         self.frame = Band(modes, None, period=band_period(period, grid), grid=grid, depth=(0, 0, 0))
-        self.weight = nn.Parameter(torch.empty(*modes, 2, 1, in_channels, out_channels))
+        self.weight = nn.Parameter(torch.empty(*modes, 2, 1, out_channels, in_channels))
         nn.init.normal_(
             self.weight, std=math.sqrt(0.5 / in_channels)
         )  # the energy of every mode is kept

@@ -6,6 +6,7 @@ number for every mode and channel pair; where that is large it is made and used 
 time, and made again for the gradient, so that memory stays bounded.
 """
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -15,52 +16,52 @@ from torch.utils.checkpoint import checkpoint
 
 from .core import core
 from .kaleidoscope import Kaleidoscope
-from .modes import Block, leftward, mix, rightward, rows_of
+from .modes import Block, leftward, mix, rightward
 
 LARGE = 2**26  # a D of more numbers than this (256 MB in float32) is neither made whole nor kept
 
 
 class Multiplier(NamedTuple):
-    """D = L w in the making: L is applied to all axes of w but the first."""
+    """D = L w, still to be multiplied."""
 
-    partial: Tensor  # (columns, rest, g, i, o), or D itself where `first` is None
-    first: Tensor | None  # the first axis of L as a real block, (2, modes, columns)
+    taps: Sequence[Tensor]  # L, a real block per axis, or nothing
+    w: Tensor  # ([2·]t₀, t₁, …, g, o, i); or D itself, (modes, 2, g, o, i), where there are no taps
 
     def numbers(self) -> int:
         """How many D has."""
-        n = self.partial.numel()
-        return n if self.first is None else n // self.first.shape[2] * self.first.shape[:2].numel()
+        pairs = self.w.shape[-3:].numel()
+        return math.prod(len(block) // 2 for block in self.taps) * 2 * pairs or self.w.numel()
 
     def dense(self) -> Tensor:
-        """D, (2, modes, g, i, o)."""
-        if self.first is None:
-            return self.partial
-        d = self.first.flatten(0, 1) @ self.partial.flatten(1)
-        return d.view(2, -1, *self.partial.shape[-3:])
+        """D, (modes, 2, g, o, i)."""
+        axes = len(self.taps)
+        return rightward(self.w, self.taps).flatten(0, axes - 1) if axes else self.w
 
     def mix(self, z: Tensor) -> Tensor:
         """Multiply modes (f₀, …, 2, b, c) by D, in slabs of f₀ where D is large."""
-        if self.first is None or self.numbers() <= LARGE:
+        if not self.taps or self.numbers() <= LARGE:
             return mix(z, self.dense())
-        parts = min(-(-self.numbers() // LARGE), len(z))
-        slabs = zip(z.tensor_split(parts), self.first.tensor_split(parts, 1), strict=True)
+        first, *others = self.taps
+        planes = first.unflatten(0, (-1, 2))
+        parts = min(-(-self.numbers() // LARGE), len(planes))
+        slabs = zip(z.tensor_split(parts), planes.tensor_split(parts), strict=True)
         keep_nothing = {"use_reentrant": False, "preserve_rng_state": False}
         return torch.cat(
-            [checkpoint(_mix_slab, *slab, self.partial, **keep_nothing) for slab in slabs]
+            [checkpoint(_mix_slab, *slab, others, self.w, **keep_nothing) for slab in slabs]
         )
 
 
-def _mix_slab(z: Tensor, first: Tensor, partial: Tensor) -> Tensor:
-    return mix(z, Multiplier(partial, first).dense())
+def _mix_slab(z: Tensor, first: Tensor, others: Sequence[Tensor], w: Tensor) -> Tensor:
+    return mix(z, Multiplier([first.flatten(0, 1), *others], w).dense())
 
 
 class Prepared(NamedTuple):
     """Everything a forward pass needs besides its input."""
 
     into: Sequence[Block]
-    multiplier: Multiplier | Tensor  # L (C ⊙ w)
+    multiplier: Multiplier  # L (C ⊙ w)
     arch_bias: Tensor | None  # b (modes, 2)
-    gates: Tensor | None  # C (2, g, i, o), for b
+    gates: Tensor | None  # C (2, g, o, i), for b
     out: Sequence[Block]
 
 
@@ -76,15 +77,16 @@ class AbstractFrame(nn.Module):
         """The real forms of M (r -> f), L (taps -> f) and K (f -> r), one per axis each.
 
         L is None if it is the identity on weights that are given per mode.
+        real_taps: whether w is real; complex numbers come as two planes, in front of the taps
         """
         raise TypeError(f"{type(self).__name__} must define blocks()")
 
     def analyse(self, x: Tensor, coords) -> Tensor:
-        """(b, c, *n) -> (*r, b, c)."""
+        """(b, c, *n) -> (b, c, *r)."""
         raise TypeError(f"{type(self).__name__} must define analyse()")
 
     def synthesise(self, c: Tensor, size: tuple[int, ...], coords) -> Tensor:
-        """(*r, b, o) -> (b, o, *n_out)."""
+        """(b, o, *r) -> (b, o, *n_out)."""
         raise TypeError(f"{type(self).__name__} must define synthesise()")
 
     @property
@@ -96,23 +98,28 @@ class AbstractFrame(nn.Module):
 
     def prepare(self, weight: Tensor, arch_bias: Tensor | None, gates: Tensor | None, groups: int):
         """Fold maps, weights, bias and gates into the matrices of one forward pass."""
-        real = weight.ndim == len(self.modes) + 2
-        if real:  # (o, i, *taps) -> (*taps, g, i, o)
-            weight = weight.unflatten(0, (groups, -1)).movedim((0, 2, 1), (-3, -2, -1)).contiguous()
-        if gates is not None:  # (o, i, 2) -> (2, g, i, o); C ⊙ L w = L (C ⊙ w)
-            gates = gates.unflatten(0, (groups, -1)).permute(3, 0, 2, 1)
-            weight = torch.stack([weight, torch.zeros_like(weight)], -4) if real else weight
-            weight, real = complex_product(weight, gates), False
+        axes = len(self.modes)
+        by_taps = weight.ndim == axes + 2
+        pair = (groups, len(weight) // groups, weight.shape[1]) if by_taps else weight.shape[-3:]
+        if gates is not None:  # (o, i, 2) -> (2, g, o, i)
+            gates = gates.movedim(-1, 0).unflatten(1, (groups, -1))
+        w = _taps_first(weight, pair) if by_taps else weight
+        real = by_taps and gates is None
+        if gates is not None:  # C ⊙ L w = L (C ⊙ w)
+            w = torch.stack([w, torch.zeros_like(w)], axes) if by_taps else w
+            w = complex_product(w, gates)
         elif arch_bias is not None:
-            ones = weight.new_ones(weight.shape[-3:])
+            ones = weight.new_ones(pair)
             gates = torch.stack([ones, torch.zeros_like(ones)])
         into, taps, out = self.blocks(weight, real_taps=real)
-        return Prepared(into, _multiplier(weight, taps), arch_bias, gates, out)
+        return Prepared(into, _multiplier(w, taps, axes), arch_bias, gates, out)
 
     def finish(self, prepared: Prepared) -> Prepared:
         """Make D once and for all, unless it is too large to keep."""
         d = prepared.multiplier
-        return prepared._replace(multiplier=d.dense()) if d.numbers() <= LARGE else prepared
+        if d.numbers() > LARGE:
+            return prepared
+        return prepared._replace(multiplier=Multiplier((), d.dense()))
 
     def apply(self, x: Tensor, prepared: Prepared, coords) -> Tensor:
         """(b, i, *n) -> (b, o, *n_out)."""
@@ -129,52 +136,53 @@ class AbstractFrame(nn.Module):
 
 def _is_plain(prepared: Prepared) -> bool:
     """Whether the layer has nothing that `core` leaves out."""
-    d = prepared.multiplier
     return (
-        isinstance(d, Multiplier)
-        and d.first is not None
-        and d.partial.shape[2] == 1
+        prepared.multiplier.w.shape[-3] == 1
         and prepared.arch_bias is None
         and all(isinstance(block, Tensor) for block in (*prepared.into, *prepared.out))
     )
 
 
 def _core(c: Tensor, prepared: Prepared) -> Tensor:
-    d = prepared.multiplier
-    return core(c, d.first.flatten(0, 1), d.partial.squeeze(2), prepared.into, prepared.out)
+    taps, w = prepared.multiplier
+    return core(c, w.squeeze(-3), taps, prepared.into, prepared.out)
 
 
 def _step_by_step(c: Tensor, prepared: Prepared) -> Tensor:
-    """(*r, b, i) -> (*r_out, b, o), with groups, b, large D and long axes."""
-    z = rightward(c, prepared.into)
-    d = prepared.multiplier
-    mixed = mix(z, d) if isinstance(d, Tensor) else d.mix(z)
+    """(b, i, *r) -> (b, o, *r_out), with groups, b, large D and long axes."""
+    z = rightward(c.movedim((0, 1), (-2, -1)), prepared.into)
+    mixed = prepared.multiplier.mix(z)
     if prepared.arch_bias is not None:
         mixed = mixed + _biased(z, prepared.arch_bias, prepared.gates)
-    return leftward(mixed, prepared.out).view(*rows_of(prepared.out), *mixed.shape[-2:])
+    return leftward(mixed, prepared.out).movedim((-2, -1), (0, 1))
 
 
 def complex_product(d: Tensor, c: Tensor) -> Tensor:
-    """(…, 2, g, i, o) times (2, g, i, o), planes being real and imaginary parts."""
+    """(…, 2, g, o, i) times (2, g, o, i), planes being real and imaginary parts."""
     re, im = d.unbind(-4)
     return torch.stack([re * c[0] - im * c[1], re * c[1] + im * c[0]], -4)
 
 
-def _multiplier(weight: Tensor, taps: Sequence[Tensor] | None) -> Multiplier:
-    """L w, all but its first axis; weight is (*taps, [2,] g, i, o), taps = modes without L."""
-    pair = weight.shape[-3:]
+def _taps_first(weight: Tensor, pair: Sequence[int]) -> Tensor:
+    """(o, i, *taps) -> (*taps, g, o, i)."""
+    taps = weight.shape[2:]
+    return weight.reshape(-1, taps.numel()).mT.contiguous().view(*taps, *pair)
+
+
+def _multiplier(w: Tensor, taps: Sequence[Tensor] | None, axes: int) -> Multiplier:
+    """L w of (*taps, [2,] g, o, i), taps = modes without L."""
     if taps is None:
-        return Multiplier(weight.flatten(0, -5).movedim(1, 0), None)
-    first = taps[0].unflatten(0, (2, -1))
-    partial = leftward(weight, taps, stop=1)
-    return Multiplier(partial.reshape(first.shape[2], -1, *pair), first)
+        return Multiplier((), w.reshape(-1, 2, *w.shape[-3:]))
+    if w.ndim > axes + 3:  # complex: planes in front
+        w = w.movedim(axes, 0).flatten(0, 1)
+    return Multiplier(taps, w)
 
 
 def _biased(z: Tensor, arch_bias: Tensor, gates: Tensor) -> Tensor:
     """C b z: the bias is one number a mode for all channel pairs, so C alone mixes them."""
     (re, im), (b_re, b_im) = z.unbind(-3), arch_bias[..., None, None].unbind(-3)
     z = torch.stack([re * b_re - im * b_im, re * b_im + im * b_re], -3)
-    return mix(z, gates[:, None].expand(-1, arch_bias.shape[:-1].numel(), *gates.shape[1:]))
+    return mix(z, gates.expand(arch_bias.shape[:-1].numel(), *gates.shape))
 
 
 def kaleidoscopes(blocks: Sequence[Tensor], *, decreasing: bool) -> nn.ModuleList:

@@ -54,7 +54,7 @@ class Grid(AbstractFrame):
                 into.append(LongInput(self.m[a], axis))
                 columns = _columns(self.l[a], axis.taps())
                 out.append(LongOutput(self.k[a], axis))
-            taps.append(leftward_block(columns, real_input=real_taps and a == len(self.axes) - 1))
+            taps.append(rightward_block(columns, real_input=real_taps and first))
         return into, taps, out
 
     def prepare(self, weight: Tensor, arch_bias: Tensor | None, gates: Tensor | None, groups: int):
@@ -90,12 +90,10 @@ class Grid(AbstractFrame):
             )
 
     def analyse(self, x: Tensor, coords) -> Tensor:
-        batch, channels, *size = x.shape
-        return x.reshape(batch * channels, -1).mT.contiguous().view(*size, batch, channels)
+        return x  # its coefficients are its values
 
     def synthesise(self, c: Tensor, size: tuple[int, ...], coords) -> Tensor:
-        *size, batch, channels = c.shape
-        return c.reshape(-1, batch * channels).mT.contiguous().view(batch, channels, *size)
+        return c.contiguous()
 
 
 def is_long(k: Kaleidoscope) -> bool:

@@ -3,13 +3,12 @@
     y = Re( K · diag(D) · M x ),        M, K, L Kronecker products over the axes,   D = L w
 
 All arithmetic is real.  A complex number is two planes (real, imaginary), a complex matrix the real
-block [[Re, −Im], [Im, Re]]; so each axis is one GEMM with a wide right-hand side, and the product
-with D two batched GEMMs over the modes.  The layouts are chosen such that nothing is transposed on
-the way: `q`, the channels, comes last, and the plane index walks through the axes,
+block [[Re, −Im], [Im, Re]]; so each axis is one GEMM, and the product with D one batched GEMM over
+the modes.  The layouts are chosen such that nothing is transposed on the way: the plane index walks
+through the axes,
 
-    rightward   (n₀, n₁, q) -> (f₀, 2, n₁, q) -> (f₀, f₁, 2, q)                    x -> M x
-    leftward    (n₀, n₁, q) -> (n₀, 2, f₁, q) -> (2, f₀, f₁, q)                    w -> L w
-                (f₀, f₁, 2, q) -> (f₀, 2, r₁, q) -> (r₀, r₁, q), real part         z -> K z
+    rightward   (n₀, n₁, q) -> (f₀, 2, n₁, q) -> (f₀, f₁, 2, q)            x -> M x and w -> L w
+    leftward    (f₀, f₁, 2, q) -> (f₀, 2, r₁, q) -> (r₀, r₁, q), real part         z -> K z
 """
 
 import math
@@ -39,17 +38,13 @@ def rightward_block(matrix: Tensor, *, real_input: bool) -> Tensor:
     return torch.stack([re, -im, im, re], 1).unflatten(1, (2, 2)).flatten(2).flatten(0, 1)
 
 
-def leftward_block(
-    matrix: Tensor, *, real_input: bool = False, real_output: bool = False
-) -> Tensor:
-    """The real form ([2·]r, f[·2]) of a complex (r, f): row planes first, column planes last."""
-    if real_input:
-        return torch.cat([matrix.real, matrix.imag])
+def leftward_block(matrix: Tensor, *, real_output: bool) -> Tensor:
+    """The real form ([2·]r, f·2) of a complex (r, f): row planes first, column planes last."""
     return rightward_block(matrix.mH, real_input=real_output).mT
 
 
 def rightward(x: Tensor, blocks: Sequence[Block]) -> Tensor:
-    """Apply a map along every axis, first to last: (n₀, …, *q) real -> (f₀, …, 2, *q)."""
+    """Apply a map along every axis, first to last: ([2·]n₀, …, *q) -> (f₀, …, 2, *q)."""
     axes = len(blocks)
     sizes, modes = x.shape, []
     for axis, block in enumerate(blocks):
@@ -58,23 +53,17 @@ def rightward(x: Tensor, blocks: Sequence[Block]) -> Tensor:
             x = _left(block, x)
             modes.append(len(block) // 2)
         else:
-            planes = x.unflatten(1, (-1, sizes[axis])).unbind(
-                1
-            )  # (before, n, after), once or twice
+            planes = x.unflatten(1, (-1, sizes[axis])).unbind(1)  # (before, n, after), 1 or 2
             z = block.apply(torch.complex(*planes) if len(planes) == 2 else planes[0])
             x = torch.stack([z.real, z.imag], 2)
             modes.append(block.shape[0])
     return x.reshape(*modes, 2, *sizes[axes:])
 
 
-def leftward(z: Tensor, blocks: Sequence[Block], *, stop: int = 0) -> Tensor:
-    """Apply a map along every axis, last down to `stop`: (f₀, …, [2,] *q) -> (…, [2,] r, …, ·).
-
-    The result is flat behind the axes that were left alone; how many planes go in and come out is
-    in the blocks.
-    """
-    sizes = z.shape
-    for axis in reversed(range(stop, len(blocks))):
+def leftward(z: Tensor, blocks: Sequence[Block]) -> Tensor:
+    """Apply a map along every axis, last to first: (f₀, …, 2, *q) -> (r₀, …, *q), real."""
+    axes, sizes = len(blocks), z.shape
+    for axis in reversed(range(axes)):
         block, before = blocks[axis], math.prod(sizes[:axis])
         if isinstance(block, Tensor):
             z = _left(block, z.reshape(before, block.shape[1], -1))
@@ -82,11 +71,11 @@ def leftward(z: Tensor, blocks: Sequence[Block], *, stop: int = 0) -> Tensor:
             re, im = z.reshape(before, sizes[axis], 2, -1).unbind(2)
             y = block.apply(torch.complex(re, im))
             z = y.real if axis == 0 else torch.stack([y.real, y.imag], 1)
-    return z.reshape(*sizes[:stop], -1)
+    return z.reshape(*rows_of(blocks), *sizes[axes + 1 :])
 
 
 def rows_of(blocks: Sequence[Block]) -> list[int]:
-    """The sizes r of the result of `leftward` with a real output."""
+    """The sizes r of the result of `leftward`."""
     planes = [2 if axis and isinstance(block, Tensor) else 1 for axis, block in enumerate(blocks)]
     return [block.shape[0] // p for block, p in zip(blocks, planes, strict=True)]
 
@@ -102,25 +91,20 @@ def mix(z: Tensor, multiplier: Tensor) -> Tensor:
     """Multiply the channels by one complex matrix per mode and group.
 
     z:          (f₀, …, 2, batch, groups·i)
-    multiplier: (2, modes, groups, i, o), all modes in one axis
+    multiplier: (modes, 2, groups, o, i), all modes in one axis
     returns:    (f₀, …, 2, batch, groups·o)
     """
-    groups, i, o = multiplier.shape[-3:]
+    groups, o, i = multiplier.shape[-3:]
     *modes, _, batch, _ = z.shape
     z = z.reshape(-1, 2, batch, groups, i)
     z = z.movedim(3, 1) if groups > 1 else z  # a group is one more mode
-    out = product(z.reshape(-1, 2, batch, i), multiplier.reshape(2, -1, i, o))
+    out = product(z.reshape(-1, 2, batch, i), multiplier.transpose(1, 2).reshape(-1, 2, o, i))
     out = out.view(-1, groups, 2, batch, o).movedim(1, 3) if groups > 1 else out
     return out.reshape(*modes, 2, batch, groups * o)
 
 
 def product(z: Tensor, d: Tensor) -> Tensor:
-    """z D = z Re D + (√−1 z) Im D in planes: (f, 2, b, i), (2, f, i, o) -> (f, 2, b, o)."""
-    re, im = d.unbind()
-    out = torch.bmm(z.flatten(1, 2), re)
-    return torch.baddbmm(out, turned(z).flatten(1, 2), im).unflatten(1, (2, -1))
-
-
-def turned(z: Tensor) -> Tensor:
-    """√−1 z, (f, 2, b, i)."""
-    return torch.stack([-z[:, 1], z[:, 0]], 1)
+    """z Dᵀ in planes, (f, 2, b, i), (f, 2, o, i) -> (f, 2, b, o), by one batched product."""
+    pairs = torch.bmm(z.flatten(1, 2), d.flatten(1, 2).mT)  # of planes of z and of D
+    (aa, ab), (ba, bb) = [p.unbind(2) for p in pairs.view(*z.shape[:3], 2, -1).unbind(1)]
+    return torch.stack([aa - bb, ab + ba], 1)

@@ -67,7 +67,7 @@ def _flops(first: GridAxis, last: GridAxis, i: int, o: int) -> int:
 
 def _flops_by_modes(first: GridAxis, last: GridAxis, i: int, o: int) -> int:
     pairs, modes = i * o, first.n * last.n
-    once = 4 * last.n * last.kernel * first.kernel * pairs + 8 * modes * first.kernel * pairs
+    once = 4 * first.n * first.kernel * last.kernel * pairs + 8 * modes * last.kernel * pairs
     m = i * (4 * first.n * first.size * last.size + 8 * modes * last.size)
     k = o * (8 * modes * last.n_out + 4 * first.n * first.n_out * last.n_out)
     return once + BATCH * (m + 8 * modes * pairs + k)

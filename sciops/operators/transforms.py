@@ -166,12 +166,12 @@ def check_points(points, n: int, axis: int, *, grid: str, period: float) -> Tens
 
 
 def analyse(x: Tensor, bases: Sequence[Tensor]) -> Tensor:
-    """(b, c, *n) -> (*r, b, c) by one real matrix (r, n) per axis; modes come first from here."""
+    """(b, c, *n) -> (b, c, *r) by one real matrix (r, n) per axis."""
     return _Analyse.apply(x, *bases)
 
 
 def synthesise(c: Tensor, bases: Sequence[Tensor]) -> Tensor:
-    """(*r, b, c) -> (b, c, *n) by one real matrix (n, r) per axis."""
+    """(b, c, *r) -> (b, c, *n) by one real matrix (n, r) per axis."""
     return _Synthesise.apply(c, *bases)
 
 
@@ -201,20 +201,18 @@ class _Synthesise(torch.autograd.Function):
         return _inward(gradient, bases), *[None] * len(bases)
 
 
-def _inward(x: Tensor, bases: Sequence[Tensor]) -> Tensor:  # (b, c, *n) -> (*r, b, c)
-    batch, channels = x.shape[:2]
+def _inward(x: Tensor, bases: Sequence[Tensor]) -> Tensor:  # the last axis first
     x = x.contiguous()
     for axis in reversed(range(len(bases))):
         x = _along(bases[axis], x, axis + 2)
-    return _transposed(x.view(batch * channels, -1)).view(*x.shape[2:], batch, channels)
+    return x
 
 
-def _outward(c: Tensor, bases: Sequence[Tensor]) -> Tensor:  # (*r, b, c) -> (b, c, *n)
-    *rows, batch, channels = c.shape
-    y = _transposed(c.reshape(-1, batch * channels)).view(batch, channels, *rows)
+def _outward(c: Tensor, bases: Sequence[Tensor]) -> Tensor:  # the last axis last
+    c = c.contiguous()
     for axis in range(len(bases)):
-        y = _along(bases[axis], y, axis + 2)
-    return y
+        c = _along(bases[axis], c, axis + 2)
+    return c
 
 
 def _along(matrix: Tensor, x: Tensor, axis: int) -> Tensor:
@@ -228,9 +226,3 @@ def _along(matrix: Tensor, x: Tensor, axis: int) -> Tensor:
         pair = x, matrix.mT.expand(len(x), -1, -1)
     out = lend((len(x), pair[0].shape[1], pair[1].shape[2]), x)
     return torch.bmm(*pair, out=out).view(shape)
-
-
-def _transposed(x: Tensor) -> Tensor:
-    out = lend((x.shape[1], x.shape[0]), x)
-    out = x.new_empty(x.shape[1], x.shape[0]) if out is None else out
-    return out.copy_(x.mT)

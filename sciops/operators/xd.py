@@ -37,7 +37,7 @@ class XD(AbstractOperator):
               learning from
     depth:    of the K-matrices, a number or a triple (K, L, M)
     weights:  "taps", real, (out, in/groups, *kernel_size), or "modes" (band), complex, as in a
-              Fourier layer, (*modes, 2, groups, in/groups, out/groups)
+              Fourier layer, (*modes, 2, groups, out/groups, in/groups)
     padding:  grid: as in torch, or a (left, right) pair per axis
 
     >>> layer = XD(1, 4, (13, 13), modes=(32, 16))
@@ -98,7 +98,7 @@ class XD(AbstractOperator):
         if weights == "taps":
             self.weight = nn.Parameter(torch.empty(*pair, *kernel))
         else:
-            shape = (*self.frame.modes, 2, groups, in_channels // groups, out_channels // groups)
+            shape = (*self.frame.modes, 2, groups, out_channels // groups, in_channels // groups)
             self.weight = nn.Parameter(torch.empty(shape))
         self.arch_bias = (
             nn.Parameter(torch.zeros(self.frame.arch_bias_shape)) if arch_bias else None

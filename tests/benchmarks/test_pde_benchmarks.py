@@ -1,11 +1,12 @@
 """The benchmarks of accuracy write their tables, go on where they stopped, and give equal time."""
 
 import sys
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
 
-from benchmarks import pde_accuracy, resolution_transfer, training_steps
+from benchmarks import equal_time, pde_accuracy, resolution_transfer, training_steps
 
 TINY = dict(
     **dict(name="darcy", resolution=9, n_train=8, n_val=2, n_test=2, epochs=2, batch_size=4),
@@ -31,19 +32,53 @@ def test_accuracy_in_equal_epochs_and_equal_time(monkeypatch, capsys, tmp_path):
     train_pde = pde_accuracy.sciops.train_pde
 
     def counted(*args, **options):
-        trained.append((options["op"], options["epochs"]))
+        if not (options["out"] / "model.json").exists() and "probe" not in options["out"].name:
+            trained.append((options["op"], options["epochs"]))
         return train_pde(*args, progress=False, **options)
 
     monkeypatch.setattr(pde_accuracy.sciops, "train_pde", counted)
+    monkeypatch.setattr(pde_accuracy, "epochs_of_equal_time", lambda own, xd, epochs: epochs + 1)
     asked = ("tiny", "--ops", "xd,fno", "--budgets", "epochs,time")
-    call(monkeypatch, pde_accuracy, *asked)
-    assert [op for op, _ in trained] == ["xd", "fno", "fno"]
+    for _ in range(2):  # the second time nothing is trained again
+        call(monkeypatch, pde_accuracy, *asked)
+        assert trained == [("xd", 2), ("fno", 2), ("fno", 3)]
     table = pd.read_csv(tmp_path / "results/pde_accuracy.csv")
-    xd, fno, timed = (row for _, row in table.iterrows())
-    assert timed["epochs"] == max(1, round(xd["train_seconds"] / fno["epoch_seconds"]))
+    assert list(table["epochs"]) == [2, 2, 3]
     assert (tmp_path / "results/pde_accuracy.md").read_text() in capsys.readouterr().out
-    call(monkeypatch, pde_accuracy, *asked)
-    assert len(trained) == 3  # nothing is trained again
+
+
+def test_an_operator_that_is_only_given_equal_time_has_no_other_column(monkeypatch, tmp_path):
+    monkeypatch.setattr(pde_accuracy, "epochs_of_equal_time", lambda own, xd, epochs: 1)
+    call(monkeypatch, pde_accuracy, "tiny", "--ops", "xd")
+    call(monkeypatch, pde_accuracy, "tiny", "--ops", "fno", "--budgets", "time")
+    lines = (tmp_path / "results/pde_accuracy.md").read_text().splitlines()
+    (line,) = [line for line in lines if line.startswith("| fno |")]
+    assert line.split("|")[2].strip() == "" and line.split("|")[3].strip().endswith("(1)")
+
+
+@pytest.mark.parametrize(("coarse", "wanted"), [(None, 16), (0.75, 16), ("one", 4)])
+def test_epochs_of_equal_time(monkeypatch, coarse, wanted):
+    """Steps of 1 s on 9 points and 4 s on 18; the reference takes twice as long on each."""
+
+    def run(factor, grids):
+        training = {"batch_size": 4, "coarse": None if coarse == "one" else coarse}
+        return SimpleNamespace(factor=factor, config={"grids": grids, "training": training})
+
+    step = lambda run, points: run.factor * {9: 1.0, 18: 4.0}[points]
+    monkeypatch.setattr(equal_time, "_step", step)
+    monkeypatch.setattr(equal_time, "side_by_side", lambda steps, repeats: steps)
+    own = run(1, [18] if coarse == "one" else [9, 18])
+    reference = run(2, [9] if coarse == "one" else [9, 18])
+    assert equal_time.epochs_of_equal_time(own, reference, 8) == wanted
+
+
+def test_probes_are_timed(tmp_path):
+    networks = [pde_accuracy.probe("tiny", op, tmp_path) for op in ("fno", "xd")]
+    assert equal_time.epochs_of_equal_time(*networks, 100, repeats=1) > 1
+    assert equal_time._epochs_on_grids({"grids": [9, 18], "training": {"coarse": 0.75}}, 8) == {
+        9: 6,
+        18: 2,
+    }
 
 
 def test_transfer_has_a_row_for_each_grid(monkeypatch, tmp_path):

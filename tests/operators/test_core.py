@@ -1,5 +1,7 @@
 """The hand-written gradient is autograd's, whatever happens to the graph."""
 
+import math
+
 import pytest
 import torch
 
@@ -8,34 +10,55 @@ from sciops.operators import scratch
 from sciops.operators.core import core, plain
 
 
-def problem(axes: int, seed: int = 0) -> list[torch.Tensor]:
-    """c, first, partial, M and K blocks of a random operation of a few modes, in float64."""
+def problem(axes: int, seed: int = 0, *, w: str = "real") -> list[torch.Tensor]:
+    """c, w, then L, M and K blocks of a random operation of a few modes, in float64.
+
+    w: "real", "complex", or "made", which is D itself and needs no L
+    """
     generator = torch.Generator().manual_seed(seed)
 
     def draw(*shape):
         return torch.randn(shape, generator=generator, dtype=torch.float64, requires_grad=True)
 
-    r, f, s = (5, 4, 3)[:axes], (2, 3, 2)[:axes], (4, 2, 3)[:axes]
-    rest = torch.Size(f[1:]).numel()
+    r, f, s, t = (5, 4, 3)[:axes], (2, 3, 2)[:axes], (4, 2, 3)[:axes], (3, 2, 4)[:axes]
     into = [draw(2 * f[a], r[a] * (2 if a else 1)) for a in range(axes)]
     out = [draw(s[a] * (2 if a else 1), 2 * f[a]) for a in range(axes)]
-    return [draw(*r, 2, 3), draw(2 * f[0], 6), draw(6, rest, 3, 2), *into, *out]
+    if w == "made":
+        return [draw(2, 3, *r), draw(math.prod(f), 2, 2, 3), *into, *out]
+    planes = 2 if w == "complex" else 1
+    taps = [draw(2 * f[a], t[a] * (2 if a else planes)) for a in range(axes)]
+    weights = draw(planes * t[0], *t[1:], 2, 3)
+    return [draw(2, 3, *r), weights, *taps, *into, *out]
 
 
 def split(inputs):
-    c, first, partial, *blocks = inputs
-    return c, first, partial, blocks[: len(blocks) // 2], blocks[len(blocks) // 2 :]
+    c, w, *blocks = inputs
+    return c, w, *core_module._by_kind(c, blocks)
 
 
+@pytest.mark.parametrize("w", ["real", "complex", "made"])
 @pytest.mark.parametrize("axes", [1, 2, 3])
-def test_core_and_its_gradients_are_plain(axes):
-    inputs = problem(axes)
+@pytest.mark.parametrize("at_once", [1, 20, 2**20])
+def test_core_and_its_gradients_are_plain(axes, w, at_once, monkeypatch):
+    monkeypatch.setattr(core_module, "SUM_NUMBERS", at_once)
+    inputs = problem(axes, w=w)
     y, expected = core(*split(inputs)), plain(*split(inputs))
     torch.testing.assert_close(y, expected)
     g = torch.randn_like(y)
-    for a, b in zip(
-        torch.autograd.grad(y, inputs, g), torch.autograd.grad(expected, inputs, g), strict=True
-    ):
+    before = [t.detach().clone() for t in inputs]
+    found = torch.autograd.grad(y, inputs, g)
+    for a, b in zip(found, torch.autograd.grad(expected, inputs, g), strict=True):
+        torch.testing.assert_close(a, b)
+    assert all(torch.equal(a, b) for a, b in zip(inputs, before, strict=True))
+
+
+def test_only_gradients_that_are_wanted():
+    inputs = problem(2)
+    fixed = [t.detach() for t in inputs[2:]]
+    y, expected = core(*split([*inputs[:2], *fixed])), plain(*split(inputs))
+    g = torch.randn_like(y)
+    found = torch.autograd.grad(y, inputs[:2], g)
+    for a, b in zip(found, torch.autograd.grad(expected, inputs[:2], g), strict=True):
         torch.testing.assert_close(a, b)
 
 
@@ -48,8 +71,8 @@ def test_chunks_of_the_multiplier_change_nothing(axes, numbers, monkeypatch):
     expected = torch.autograd.grad(whole, inputs, g)
     monkeypatch.setattr(core_module, "WHOLE_NUMBERS", 1)
     monkeypatch.setattr(core_module, "CHUNK_NUMBERS", numbers)
-    _, first, partial, *_ = inputs
-    assert numbers == 100 or len(core_module._chunks(first, partial)) > 1
+    columns = torch.zeros((2, 6)[axes - 2], inputs[2 + axes - 1].shape[1], 2, 3)
+    assert numbers == 100 or len(core_module._chunks(inputs[2 + axes - 1], columns)) > 1
     y = core(*split(inputs))
     torch.testing.assert_close(y, whole)
     for _ in range(2):

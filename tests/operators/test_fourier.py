@@ -31,7 +31,7 @@ def test_layer_is_the_textbook_fno_layer():
     spectrum = torch.fft.rfftn(x, dim=(-2, -1))
     out = torch.zeros(2, 3, 20, 8, dtype=torch.complex128)
     rows = torch.arange(-4, 4) % 20
-    out[:, :, rows, :4] = torch.einsum("bixy,xyio->boxy", spectrum[:, :, rows, :4], weight)
+    out[:, :, rows, :4] = torch.einsum("bixy,xyoi->boxy", spectrum[:, :, rows, :4], weight)
     expected = torch.fft.irfftn(out, s=(20, 15), dim=(-2, -1))
     torch.testing.assert_close(layer(x), expected)
 

@@ -193,10 +193,10 @@ def test_stride_subsamples_the_output():
 @pytest.mark.parametrize("n", [24, 25, 100])
 def test_mode_weights_are_a_fourier_layer(n, dtype):
     layer = band_xd((3, 2), 1, (10,), weights="modes", dtype=dtype)
-    assert layer.weight.shape == (10, 2, 1, 3, 2)
+    assert layer.weight.shape == (10, 2, 1, 2, 3)
     x = random_tensor(4, 3, n, dtype=dtype)
     weight = torch.view_as_complex(layer.weight.detach()[:, :, 0].movedim(1, -1).contiguous())
-    spectrum = torch.einsum("bif,fio->bof", torch.fft.rfft(x)[..., :10], weight)
+    spectrum = torch.einsum("bif,foi->bof", torch.fft.rfft(x)[..., :10], weight)
     expected = torch.fft.irfft(F.pad(spectrum, (0, n // 2 + 1 - 10)), n=n)
     assert relative_error(layer(x), expected) < TOLERANCE[dtype]
 
@@ -272,9 +272,9 @@ def dense_oracle(layer, x, points):
         l_map = torch.kron(l_map, square[1] @ taps)
         m = torch.kron(m, square[2] @ analysis)
     weight = layer.weight.detach()
-    if frame.kernel is None:  # (*modes, 2, g, i, o) -> (o, i, *modes)
+    if frame.kernel is None:  # (*modes, 2, g, o, i) -> (o, i, *modes)
         weight = torch.view_as_complex(weight.movedim(ndim, -1).contiguous())
-        weight = weight.movedim((ndim, ndim + 2, ndim + 1), (0, 1, 2)).flatten(0, 1)
+        weight = weight.movedim((ndim, ndim + 1, ndim + 2), (0, 1, 2)).flatten(0, 1)
     bias = 0
     if layer.arch_bias is not None:
         bias = torch.view_as_complex(layer.arch_bias.detach()).flatten()
