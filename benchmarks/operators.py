@@ -134,7 +134,7 @@ def step_flops(n: int, batch: int, channels=32, modes=(32, 16), taps=13) -> dict
     r0, r1, (m0, m1) = modes[0] + 2, 2 * modes[1], modes
     transforms = 2 * q * (n * n * r1 + r0 * n * r1)  # fixed matrices: no gradient for them
     maps = 2 * q * (2 * m0 * r0 * r1 + m0 * 2 * m1 * 2 * r1)
-    multiplier = 2 * pairs * (2 * m1 * taps * taps + 2 * m0 * 2 * taps * m1)
+    multiplier = 2 * pairs * (2 * m0 * taps * taps + 2 * m1 * 2 * taps * m0)
     mixing = 8 * m0 * m1 * batch * pairs
     return {
         "analysis, synthesis": 2 * 2 * transforms,

@@ -44,7 +44,7 @@ ONE_GRID = {  # their kernels mean something else on another grid
 }
 PROBLEMS: dict[str, dict[str, Any]] = {
     "darcy": dict(
-        **dict(name="darcy", resolution=[43, 85], coarse=0.8, epochs=80, own=ONE_GRID),
+        **dict(name="darcy", resolution=[43, 85], coarse=0.85, epochs=80, own=ONE_GRID),
         **dict(n_train=1000, n_val=100, n_test=400),
     ),
     "darcy-small": dict(name="darcy", resolution=43, n_train=320, n_test=80, epochs=40),

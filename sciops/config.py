@@ -5,7 +5,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-SCHEDULES = ("cosine", "step", "constant")
+SCHEDULES = ("cosine", "step", "constant", "plateau")
 OPTIMISERS = ("adam", "sgd", "rmsprop")
 
 
@@ -13,7 +13,10 @@ OPTIMISERS = ("adam", "sgd", "rmsprop")
 class Optimisation:
     """One optimiser: of the weights, or of the architecture.
 
-    step_epochs: with schedule="step", the rate is halved every so many epochs
+    step_epochs: with schedule="step", the rate is halved every so many epochs; with "plateau" it is
+                 divided by 10 after an epoch whose validation error is above that of the three
+                 before it, but not in the first so many, nor in as many after the architecture has
+                 begun to learn, which disturbs the error at first
     warmup:      epochs at rate 0, at the beginning
     ramp:        share of all epochs in which the rate rises to its full height
     clip:        largest norm of the gradient, None for no limit

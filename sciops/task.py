@@ -17,11 +17,16 @@ class Axis:
     name: str
     points: tuple[float, ...]  # increasing
     periodic: bool
-    length: float  # of the period, or between the end points
+    length: float  # of the period, or of the domain, which begins at the first point
 
     @property
     def size(self) -> int:
         return len(self.points)
+
+    @property
+    def ends_early(self) -> bool:
+        """Whether the last point lies before the end of the domain."""
+        return not self.periodic and self.points[-1] - self.points[0] < 0.999999 * self.length
 
 
 @dataclass(frozen=True)

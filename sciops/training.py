@@ -28,6 +28,7 @@ from .data.symmetries import transformed
 from .metrics.field import relative_l2
 from .operators import arch_parameters, weight_parameters
 from .operators.heap import kept_heap
+from .schedules import plateau_cuts, rate_factor
 from .task import Batch
 from .training_bar import TrainingBar, bar_is_wanted
 
@@ -36,6 +37,12 @@ if TYPE_CHECKING:
 
 
 Error = Callable[[Tensor, Tensor], Tensor]
+Units = Callable[[Tensor], Tensor]
+
+
+def samples_in(target: Tensor) -> Tensor:
+    """One for each sample."""
+    return target.new_ones(len(target))
 
 
 class TrainingFailed(RuntimeError):
@@ -52,25 +59,6 @@ def make_optimiser(parameters: list[nn.Parameter], how: Optimisation) -> torch.o
     return torch.optim.Adam(parameters, how.rate, weight_decay=how.decay, fused=fused)
 
 
-def rate_factor(how: Optimisation, epoch: float, epochs: int) -> float:
-    """By which the rate of an optimiser is multiplied after so many epochs and parts of one.
-
-    >>> how = Optimisation(1e-3, schedule="step", step_epochs=2, warmup=1)
-    >>> [rate_factor(how, epoch, 5) for epoch in (0, 0.5, 1, 2, 3.5, 4)]
-    [0.0, 0.0, 1.0, 0.5, 0.5, 0.25]
-    >>> [rate_factor(Optimisation(1e-3, ramp=0.2), epoch, 5) for epoch in (0, 0.5, 1, 3, 5)]
-    [0.0, 0.5, 1.0, 0.5, 0.0]
-    """
-    if epoch < how.warmup:
-        return 0.0
-    rise = how.ramp * epochs
-    if epoch < rise:
-        return epoch / rise
-    if how.schedule == "cosine":
-        return 0.5 * (1 + math.cos(math.pi * (epoch - rise) / (epochs - rise)))
-    return 0.5 ** (epoch // how.step_epochs) if how.schedule == "step" else 1.0
-
-
 class Loop(pl.LightningModule):
     """A model in training."""
 
@@ -83,18 +71,22 @@ class Loop(pl.LightningModule):
         at_epoch_end: Callable[[list[dict]], None],
         coords: Sequence[Tensor] | None,
         error: Error,
+        units: Units = samples_in,
+        keep_best: bool = False,
     ):
         super().__init__()
         self.automatic_optimization = False
         self.model, self.how, self.sampler, self.folder = model, how, sampler, folder
-        self.error = error
-        self.where = () if coords is None else (tuple(coords),)
+        self.error, self.units, self.keep_best = error, units, keep_best
+        self.coords = None if coords is None else tuple(coords)
         self.at_epoch_end, self.first_epoch = at_epoch_end, 0
         pairs = (weight_parameters(model), how.weights), (arch_parameters(model), how.architecture)
         self.groups = [(parameters, o) for parameters, o in pairs if parameters]
         self.made = [make_optimiser(parameters, o) for parameters, o in self.groups]
         self.history: list[dict[str, float]] = []
+        self.best: dict[str, Tensor] | None = None  # state of the model, if it is kept
         self.sums: list[Tensor] = []  # of the errors of each batch
+        self.counts: list[Tensor] = []  # of its units
 
     def configure_optimizers(self):
         return self.made
@@ -109,18 +101,28 @@ class Loop(pl.LightningModule):
         self.sampler.process = self.trainer.global_rank, self.trainer.world_size
 
     def _set_rates(self, epoch: float) -> None:
+        begin = self.how.architecture.warmup if len(self.groups) == 2 else 0
         for optimiser, (_, how) in zip(self.made, self.groups, strict=True):
+            cuts = 0
+            if how.schedule == "plateau":
+                cuts = plateau_cuts(self._validated(), how.step_epochs, begin)
             for group in optimiser.param_groups:
-                group["lr"] = how.rate * rate_factor(how, epoch, self.how.epochs)
+                group["lr"] = how.rate * rate_factor(how, epoch, self.how.epochs, cuts)
+
+    def _validated(self) -> list[float]:
+        """The validation error of every epoch so far."""
+        return [row[self.named("val")] for row in self.history if self.named("val") in row]
 
     def training_step(self, batch: Batch, index: int) -> None:
         self._set_rates(self.epoch + index / len(self.sampler))
+        coords = self.coords
         if self.how.symmetries:
             chance = np.random.default_rng([self.how.seed, self.epoch, index])
-            batch = transformed(batch, self.how.symmetries, chance)
-        errors = self.error(self.model(batch.x, *self.where), batch.y)
+            batch, coords = transformed(batch, self.how.symmetries, chance, coords)
+        errors = self._errors(batch, coords)
         size = self.sampler.size(index)
-        total = errors.sum() * self.sampler.shares(size)  # torch averages over processes
+        shares = self.sampler.shares(size)  # torch averages over processes
+        total, count = errors.sum() * shares, self.units(batch.y).sum() * shares
         loss = total if self.how.loss == "sum" else total / size
         if not torch.isfinite(loss):
             raise self._failed(f"the loss became {loss.item()} in batch {index + 1}")
@@ -134,6 +136,11 @@ class Loop(pl.LightningModule):
                 nn.utils.clip_grad_norm_(parameters, how.clip)
             optimiser.step()
         self.sums.append(total.detach())
+        self.counts.append(count)
+
+    def _errors(self, batch: Batch, coords: tuple[Tensor, ...] | None) -> Tensor:
+        predicted = self.model(batch.x) if coords is None else self.model(batch.x, coords)
+        return self.error(predicted, batch.y)
 
     def _failed(self, how: str) -> TrainingFailed:
         return TrainingFailed(
@@ -143,8 +150,9 @@ class Loop(pl.LightningModule):
         )
 
     def validation_step(self, batch: Batch, index: int) -> None:
-        errors = self.error(self.model(batch.x, *self.where), batch.y).mean()
-        self.log(self.named("val"), errors, batch_size=len(batch.x), sync_dist=True)
+        errors, count = self._errors(batch, self.coords), self.units(batch.y).sum()
+        mean = errors.sum() / count
+        self.log(self.named("val"), mean, batch_size=int(count), sync_dist=True)
 
     def named(self, split: str) -> str:
         return f"{split}_{self.error.__name__}"
@@ -152,17 +160,23 @@ class Loop(pl.LightningModule):
     def on_train_epoch_end(self) -> None:
         if not all(torch.isfinite(p).all() for p in self.model.parameters()):
             raise self._failed("a parameter is not finite after the last batch")
-        error = self.all_gather(torch.stack(self.sums).sum()).mean() / self.sampler.samples
+        total, count = (
+            self.all_gather(torch.stack(parts).sum()).mean() for parts in (self.sums, self.counts)
+        )
         row = {
             "epoch": self.epoch + 1,
-            self.named("train"): error.item(),
+            self.named("train"): (total / count).item(),
             "seconds": time.perf_counter() - self.started,
         }
         validated = self.trainer.callback_metrics.get(self.named("val"))
         if validated is not None:
             row[self.named("val")] = validated.item()
+        if self.keep_best and row[self.named("val")] < min(self._validated(), default=math.inf):
+            state = self.model.state_dict()
+            self.best = {name: tensor.detach().clone() for name, tensor in state.items()}
         self.history.append(row)
         self.sums.clear()
+        self.counts.clear()
         if not self.trainer.is_global_zero:
             return
         if self.folder is not None:
@@ -173,14 +187,16 @@ class Loop(pl.LightningModule):
         """All that decides the rest of the run."""
         optimisers = [optimiser.state_dict() for optimiser in self.made]
         model = self.model.state_dict()
-        return dict(model=model, optimisers=optimisers, history=self.history, random=rng_state())
+        kept = {} if self.best is None else {"best": self.best}
+        state = dict(model=model, optimisers=optimisers, history=self.history, **kept)
+        return {**state, "random": rng_state()}
 
     def restore(self, state: dict[str, Any]) -> None:
         self.model.load_state_dict(state["model"])
         for optimiser, saved in zip(self.made, state["optimisers"], strict=True):
             optimiser.load_state_dict(saved)
         self.history = state["history"]
-        self.first_epoch = len(self.history)
+        self.first_epoch, self.best = len(self.history), state.get("best")
         set_rng_state(state["random"])
 
 
@@ -191,6 +207,8 @@ def fit(
     how: Training,
     *,
     error: Error = relative_l2,
+    units: Units = samples_in,
+    keep_best: bool = False,
     coords: Sequence[Tensor] | None = None,
     folder: str | Path | None = None,
     at_epoch_end: Callable[[list[dict]], None] = lambda rows: None,
@@ -205,8 +223,11 @@ def fit(
     Several processes take the same steps as one with the whole batch, except that batch
     normalisation on CPUs has the statistics of each process.
 
-    train: MemorySamples, or another data set of batches: SeveralGrids, WindowSamples, MapWindows
+    train: MemorySamples, or another data set of batches: SeveralGrids, WindowSamples, MapWindows,
+           Sequences
     error: of predictions and targets, (batch,); what is made small, and gives the history its names
+    units: of targets, (batch,), such as the frames of a sequence; the history has errors per unit
+    keep_best: end with the model of the epoch with the least validation error, not of the last
     coords: points of each axis in units of its length; None is the uniform grid
     folder: where the state is kept after every epoch; a run that is there already goes on
     at_epoch_end: is given the rows of the history so far
@@ -221,9 +242,12 @@ def fit(
         grids=getattr(train, "grids", 1),
         coarse_epochs=None if how.coarse is None else round(how.coarse * how.epochs),
         anew=getattr(train, "draws_anew", False),
+        lengths=getattr(train, "lengths", None),
     )
     folder = None if folder is None else Path(folder)
-    loop = Loop(model.train(), how, sampler, folder, at_epoch_end, coords, error)
+    if keep_best and val is None:
+        raise ValueError("keep_best chooses an epoch by its validation error: give val=…")
+    loop = Loop(model.train(), how, sampler, folder, at_epoch_end, coords, error, units, keep_best)
     _resume(loop)
     left = how.epochs - loop.first_epoch
     if left > 0:
@@ -247,6 +271,8 @@ def fit(
                 num_sanity_val_steps=0,
             )
             trainer.fit(loop, *loaders)
+    if loop.best is not None:
+        model.load_state_dict(loop.best)
     return pd.DataFrame(loop.history)
 
 

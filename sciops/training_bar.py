@@ -36,8 +36,7 @@ class TrainingBar(pl.Callback):
 
     def describe(self, loop, index: int) -> str:
         """epoch 3/40, train 0.0210 (of this epoch, so far), val 0.0250 (of the last one)."""
-        seen = min((index + 1) * loop.sampler.batch_size, loop.sampler.samples)
-        error = float(sum(loop.sums)) / seen
+        error = float(sum(loop.sums)) / float(sum(loop.counts))
         text = f"{self.title}: epoch {loop.epoch + 1}/{loop.how.epochs}, train {error:.4f}"
         validated = loop.history[-1].get(loop.named("val")) if loop.history else None
         return text if validated is None else f"{text}, val {validated:.4f}"

@@ -17,37 +17,42 @@ ARROWS = {
     "cli": {"__init__", "atomic", "runs", "training"},  # every command is a call of a public verb
     "task": set(),
     "config": set(),
+    "schedules": {"config"},
     "metrics": set(),
     "operators": set(),
     "data": {"task"},
     "findings": set(),
-    "domains": {"task", "metrics", "data", "findings", "proteins", "version"},
+    "domains": {"task", "metrics", "data", "findings", "music", "proteins", "version"},
     "proteins": {"task", "data", "domains"},
-    "catalogue": {"domains", "data", "proteins"},
+    "music": {"task", "data", "domains"},
+    "catalogue": {"domains", "data", "music", "proteins"},
     "backbones": {"operators", "task"},
     "searching": {"operators", "backbones"},
-    "training": {"checkpoint", "config", "data", "metrics", "operators", "task", "training_bar"},
+    "training": {
+        *("checkpoint", "config", "data", "metrics", "operators", "schedules", "task"),
+        "training_bar",
+    },
     "training_bar": set(),
     "plain_state": set(),
     "atomic": {"plain_state"},
     "checkpoint": {"plain_state", "atomic"},
-    "evaluation": {"backbones", "data", "domains", "metrics", "proteins", "runs", "task"},
+    "evaluation": {"backbones", "data", "domains", "metrics", "music", "proteins", "runs", "task"},
     "plots": {"data", "evaluation", "metrics", "operators", "runs", "task"},
     "reporting": {
         *("atomic", "evaluation", "metrics", "operators", "plots", "proteins", "runs", "task"),
-        "version",
+        *("music", "version"),
     },
     "runs": {
         *("atomic", "backbones", "catalogue", "checkpoint", "config", "data", "domains"),
-        *("evaluation", "metrics", "operators", "plots", "proteins", "reporting", "task"),
-        *("training", "version"),
+        *("evaluation", "metrics", "music", "operators", "plots", "proteins", "reporting"),
+        *("task", "training", "version"),
     },
     "health": {"catalogue", "checkpoint", "data", "domains", "findings", "operators", "version"},
 }
 PLACES = set(ARROWS).union(*ARROWS.values())
 HEAVY = {
     *("neuralop", "pytorch_lightning", "lightning", "xarray", "zarr", "Bio", "matplotlib"),
-    *("pandas", "h5py", "dask", "distributed"),
+    *("pandas", "h5py", "dask", "distributed", "sklearn"),
 }
 LIGHT_PLACES = {
     "__init__",
@@ -55,6 +60,7 @@ LIGHT_PLACES = {
     "searching",
     "data",
     "domains",
+    "music",
     "proteins",
     "catalogue",
     "cli",

@@ -79,6 +79,27 @@ def read_arrays(
         return arrays
 
 
+def read_cells(path: str | Path, name: str, *, limit_bytes: int | None = None) -> list[np.ndarray]:
+    """The arrays in a cell of a MATLAB 5 or 7 file, one after the other."""
+    limit = memory() if limit_bytes is None else limit_bytes
+    with _opened(path) as variables:
+        cells = [n for n, v in variables.items() if v.dtype == "cell"]
+        if name not in cells:
+            raise ReadError(
+                f"{path} has no MATLAB cell {name!r}; it has {', '.join(cells) or 'none at all'}"
+            )
+        arrays, total = [], 0
+        for array in variables[name].load():
+            total += array.nbytes
+            if total > limit:
+                raise ReadError(
+                    f"{path}: {name!r} takes more than the limit of {limit} bytes; raise "
+                    "limit_bytes"
+                )
+            arrays.append(array.astype(array.dtype.newbyteorder("="), copy=False))
+        return arrays
+
+
 def _check_readable(path, name: str, variables: dict[str, Found]) -> None:
     readable = [n for n, v in variables.items() if v.problem is None]
     if name not in variables:

@@ -5,6 +5,7 @@ They are parsed here because scipy's reader crashes the process on some damaged 
     file     = header of 128 bytes, element, element, …
     element  = type, size, data                  (compressed, it holds one element of type matrix)
     matrix   = flags, sizes, name, real numbers[, imaginary numbers], an element each
+    cell     = flags, sizes, name, matrix, matrix, …
 
 The numbers run through the first axis fastest, and may be kept in a smaller type than they have.
 """
@@ -25,6 +26,7 @@ MATRIX, COMPRESSED = 14, 15  # types of elements of a file
 INTEGERS = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 12: "i8", 13: "u8"}
 STORED = {**INTEGERS, 7: "f4", 9: "f8"}
 CLASSES = dict(enumerate(["f8", "f4", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"], start=6))
+CELL = 1
 OPAQUE = 17  # an object of a class written in MATLAB; it has no shape
 OTHERS = {1: "cell", 2: "struct", 3: "object", 4: "char", 5: "sparse", 16: "function", 17: "object"}
 
@@ -104,30 +106,67 @@ def _matrix(file: BinaryIO, start: int, size: int, packed: bool, order: str) -> 
     element = _Element(file, start, size, packed=packed)
     if packed and struct.unpack(order + "II", element.exactly(8))[0] != MATRIX:
         raise ValueError(f"what is compressed at byte {start} is not a variable")
+    kind, flags, shape, name = _header(element, order)
+    if kind not in (CELL, *CLASSES):
+        word = OTHERS.get(kind, f"class {kind}")
+        return name, unreadable(word, f"is a MATLAB {word}", shape)
+
+    def reopened() -> _Element:
+        again = _Element(file, start, size, packed=packed)
+        again.exactly(8 if packed else 0)
+        _header(again, order)
+        return again
+
+    def load() -> np.ndarray:
+        again = reopened()
+        array = _array(again, order, flags, shape)
+        again.finish()
+        return array
+
+    def load_cells() -> Iterator[np.ndarray]:
+        again = reopened()
+        for _ in range(math.prod(shape)):
+            yield _cell(again, order)
+        again.finish()
+
+    if kind == CELL:
+        return name, Found(shape, OTHERS[CELL], load_cells, "is a MATLAB cell")
+    return name, Found(shape, _dtype(flags), load)
+
+
+def _header(element: _Element, order: str) -> tuple[int, int, tuple[int, ...], str]:
+    """Kind, flags, shape and name of a matrix."""
     flags = struct.unpack(order + "I", _part(element, order)[:4])[0]
     kind = flags & 0xFF
     sizes = b"" if kind == OPAQUE else _part(element, order)
     shape = tuple(np.frombuffer(sizes, order + "i4").tolist())
-    name = _part(element, order).decode("latin-1")
+    return kind, flags, shape, _part(element, order).decode("latin-1")
+
+
+def _dtype(flags: int) -> np.dtype:
+    dtype = np.dtype(bool if flags & 0x200 else CLASSES[flags & 0xFF])
+    return np.dtype("c8" if dtype == np.float32 else "c16") if flags & 0x800 else dtype
+
+
+def _array(element: _Element, order: str, flags: int, shape: tuple[int, ...]) -> np.ndarray:
+    """The numbers of a matrix whose header was read."""
+    array = _numbers(element, order, shape)
+    if flags & 0x800:
+        array = array + 1j * _numbers(element, order, shape)
+    return array.astype(_dtype(flags), copy=False)
+
+
+def _cell(element: _Element, order: str) -> np.ndarray:
+    """The array that comes next in a cell; an empty one may have no header."""
+    tag, size, _ = _tag(element, order)
+    if tag != MATRIX:
+        raise ValueError(f"a cell holds an element of type {tag}, which is no array")
+    if size == 0:
+        return np.empty((0, 0))
+    kind, flags, shape, _ = _header(element, order)
     if kind not in CLASSES:
-        word = OTHERS.get(kind, f"class {kind}")
-        return name, unreadable(word, f"is a MATLAB {word}", shape)
-    dtype = np.dtype(bool if flags & 0x200 else CLASSES[kind])
-    is_complex = bool(flags & 0x800)
-    dtype = np.dtype("c8" if dtype == np.float32 else "c16") if is_complex else dtype
-
-    def load() -> np.ndarray:
-        again = _Element(file, start, size, packed=packed)
-        again.exactly(8 if packed else 0)
-        for _ in range(3):
-            _part(again, order)
-        array = _numbers(again, order, shape)
-        if is_complex:
-            array = array + 1j * _numbers(again, order, shape)
-        again.finish()
-        return array.astype(dtype, copy=False)
-
-    return name, Found(shape, dtype, load)
+        raise ValueError(f"a cell holds a MATLAB {OTHERS.get(kind, kind)}, not numbers")
+    return _array(element, order, flags, shape)
 
 
 def _numbers(element: _Element, order: str, shape: tuple[int, ...]) -> np.ndarray:

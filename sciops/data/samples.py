@@ -62,7 +62,7 @@ def _axis(ds: "xr.Dataset", dim: str, periodic: bool) -> Axis:
     points = np.asarray(ds[dim].values, float)
     extent = points[-1] - points[0]
     spacing = extent / (len(points) - 1) if len(points) > 1 else 1.0
-    length = extent + spacing if periodic else extent
+    length = extent + spacing if periodic else ds[dim].attrs.get("length", extent)
     return Axis(dim, tuple(points.tolist()), periodic, float(length))
 
 

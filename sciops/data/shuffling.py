@@ -1,10 +1,12 @@
 """The order in which training sees samples."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from torch.utils.data import Sampler
+
+ROUGHLY = 0.25  # by how much lengths that are taken for the same may differ
 
 
 class ShuffledBatches(Sampler[list]):
@@ -17,6 +19,9 @@ class ShuffledBatches(Sampler[list]):
     `coarse_epochs`, these are divided among all grids but the last, which has the epochs after.
 
     Of samples that are drawn anew in every epoch, number k of epoch e is the index e · samples + k.
+
+    Samples that have `lengths` share a batch with others of about their length, so that little is
+    padded; the longest are in the last batch if that is smaller than the others.
     """
 
     def __init__(
@@ -28,8 +33,9 @@ class ShuffledBatches(Sampler[list]):
         grids: int = 1,
         coarse_epochs: int | None = None,
         anew: bool = False,
+        lengths: Sequence[int] | None = None,
     ):
-        self.anew = anew
+        self.anew, self.lengths = anew, None if lengths is None else np.asarray(lengths)
         self.samples, self.batch_size, self.seed = samples, batch_size, seed
         self.grids, self.coarse_epochs = grids, coarse_epochs
         self.epoch, self.process = 0, (0, 1)  # number of this process, and how many there are
@@ -49,6 +55,8 @@ class ShuffledBatches(Sampler[list]):
     def __iter__(self) -> Iterator[list]:
         rng = np.random.default_rng([self.seed, self.epoch])
         order = rng.permutation(self.samples) + (self.epoch * self.samples if self.anew else 0)
+        if self.lengths is not None:
+            order = self._by_length(order, rng)
         order = order.tolist()
         for i in range(0, self.samples, self.batch_size):
             batch = order[i : i + self.batch_size]
@@ -57,6 +65,14 @@ class ShuffledBatches(Sampler[list]):
                 batch = [(grid, sample) for sample in batch]
             shares = self.shares(len(batch))
             yield batch[self.process[0] % shares :: shares]
+
+    def _by_length(self, order: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Sorted by roughly the length, then whole batches in random order."""
+        rough = self.lengths[order] * rng.uniform(1, 1 + ROUGHLY, len(order))
+        order = order[np.argsort(rough)]
+        whole = len(order) // self.batch_size
+        batches = order[: whole * self.batch_size].reshape(whole, self.batch_size)
+        return np.concatenate([rng.permutation(batches).ravel(), order[batches.size :]])
 
     def _grid(self, rng: np.random.Generator) -> int:
         if self.coarse_epochs is None:

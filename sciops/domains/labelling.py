@@ -146,8 +146,13 @@ def _dataset(layout: Layout, content: Content, *, thinning: Thinning, parameters
     known = layout.domain
     sizes = _sizes(known, content.fields)
     boundaries = known.boundary_conditions
+    lengths = {dim: {"length": length} for dim, length in content.lengths.items()}
     coords = {
-        dim: _points(dim, content.coords.get(dim), n, boundaries.get(dim) == "periodic")
+        dim: (
+            dim,
+            _points(dim, content.coords.get(dim), n, boundaries.get(dim) == "periodic"),
+            lengths.get(dim, {}),
+        )
         for dim, n in sizes.items()
         if dim != "sample"
     }

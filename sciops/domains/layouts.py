@@ -37,6 +37,7 @@ class Content:
     fields: Mapping[str, np.ndarray]
     coords: Mapping[str, np.ndarray]
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    lengths: Mapping[str, float] = field(default_factory=dict)  # of domains that grids do not fill
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,7 @@ def _fno_navier_stokes(arrays, path) -> Content:
 
 def _neuralop_darcy(arrays, path) -> Content:
     coords = dict(zip("xy", map(periodic, arrays["x"].shape[1:]), strict=False))
-    return Content({"a": arrays["x"], "u": arrays["y"]}, coords)
+    return Content({"a": arrays["x"], "u": arrays["y"]}, coords, lengths={"x": 1.0, "y": 1.0})
 
 
 def _trajectory(frames: np.ndarray, x: np.ndarray, times: np.ndarray, viscosity) -> Content:
@@ -148,7 +149,6 @@ def _indicator(darcy: Domain) -> Domain:
         darcy,
         name="darcy_indicator",
         equation=f"{darcy.equation}, where a takes two values that are not given",
-        boundary_conditions=dict.fromkeys("xy", "u = 0 at 0 and 1; the grid stops a step before 1"),
         variables={**darcy.variables, "a": Variable(("x", "y"), "where the coefficient is large")},
     )
 

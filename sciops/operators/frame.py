@@ -29,8 +29,9 @@ class Multiplier(NamedTuple):
 
     def numbers(self) -> int:
         """How many D has."""
-        pairs = self.w.shape[-3:].numel()
-        return math.prod(len(block) // 2 for block in self.taps) * 2 * pairs or self.w.numel()
+        if not self.taps:
+            return self.w.numel()
+        return 2 * math.prod(len(block) // 2 for block in self.taps) * self.w.shape[-3:].numel()
 
     def dense(self) -> Tensor:
         """D, (modes, 2, g, o, i)."""

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 RATES = ("rate", "arch_rate")
+OF_ONE_GRID = ("neuralop", "xd-grid")  # know of no points but those of the usual grid
 
 
 def train_pde(
@@ -104,7 +105,7 @@ def train_pde(
 
     task = task_of(trees[-1]["train"].to_dataset())
     augmented = usual.augment if augment is None else augment
-    symmetries = _symmetries(name, trees[-1]["train"].attrs, task) if augmented else ()
+    symmetries = _symmetries(name, op, trees[-1]["train"].attrs, task) if augmented else ()
     training = changed(training, symmetries=symmetries)
     config = as_json(
         {
@@ -147,8 +148,8 @@ def train_pde(
     )
 
 
-def _symmetries(name: str, attrs: dict[str, Any], task: Task) -> tuple[str, ...]:
-    """Those that equation, boundary and grid have in common.
+def _symmetries(name: str, op: str, attrs: dict[str, Any], task: Task) -> tuple[str, ...]:
+    """Those that equation, boundary, grid and network have in common.
 
     Of other boundaries than the usual ones only the order of the axes may not matter.
     """
@@ -157,7 +158,7 @@ def _symmetries(name: str, attrs: dict[str, Any], task: Task) -> tuple[str, ...]
     if boundary != dict(known.boundary_conditions):
         alike = len(set(boundary.values())) == 1
         allowed = [s for s in allowed if s == "swap" and alike]
-    return fitting(allowed, task.axes)
+    return fitting(allowed, task.axes, movable=op not in OF_ONE_GRID)
 
 
 def _training_samples(samples: list[MemorySamples], forecast: str | None):

@@ -467,4 +467,4 @@ def test_two_processes_make_one_run(together, tmp_path):
 def test_symmetries_are_those_of_equation_and_boundary(boundary, expected):
     axes = tuple(Axis(name, (0.0, 0.5, 1.0), False, 1.0) for name in "xy")
     task = Task("darcy", (Field("a"),), (Field("u"),), axes)
-    assert _symmetries("darcy", {"boundary_conditions": boundary}, task) == expected
+    assert _symmetries("darcy", "xd", {"boundary_conditions": boundary}, task) == expected
