@@ -24,9 +24,14 @@ class Axis:
         return len(self.points)
 
     @property
+    def extent(self) -> float:
+        """That the points cover: a period, or between the end points."""
+        return self.length if self.periodic else self.points[-1] - self.points[0]
+
+    @property
     def ends_early(self) -> bool:
         """Whether the last point lies before the end of the domain."""
-        return not self.periodic and self.points[-1] - self.points[0] < 0.999999 * self.length
+        return self.extent < (1 - 1e-6) * self.length
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from .fno_cnn import FnoCnn
 from .forecasting import forecaster
 from .neuralop_fno import NeuralopFno
 from .normalized import Normalized
+from .tcn import Tcn
 from .unet import UNet
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "FnoCnn",
     "NeuralopFno",
     "Normalized",
+    "Tcn",
     "UNet",
     "build_model",
     "make_backbone",
@@ -47,8 +49,11 @@ def build_model(task: Task, description: Mapping[str, Any]) -> nn.Module:
     """A network by its description: op, backbone or forecast (None or which) and its options."""
     options = dict(description)
     op, forecast = options.pop("op"), options.pop("forecast", None)
-    if options.pop("backbone", None) == "distance_map":
+    backbone = options.pop("backbone", None)
+    if backbone == "distance_map":
         return distance_network(task, op, **options)
+    if backbone == "tcn":
+        return Tcn(task, op, **options)
     if forecast is None:
         return make_backbone(task, op, **options)
     return forecaster(task, op, forecast, **options)

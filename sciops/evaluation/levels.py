@@ -64,7 +64,7 @@ def _level(task: Task, resolution: int, ds: "xr.Dataset", batch_size: int) -> Le
         trained=same_points(points, trained),
         inward=resampler(points, trained, periodic),
         outward=resampler(trained, points, periodic),
-        cutoff=tuple(k * (length / axis.length + ROUNDING) for k, length, axis in per_axis),
+        cutoff=tuple(k * (length / axis.extent + ROUNDING) for k, length, axis in per_axis),
     )
 
 

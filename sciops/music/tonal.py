@@ -57,9 +57,7 @@ def generate_pieces(
     return pieces
 
 
-def synthetic_piece(
-    number: int, *, seed: int = 0, length: tuple[int, int] = LENGTH
-) -> np.ndarray:
+def synthetic_piece(number: int, *, seed: int = 0, length: tuple[int, int] = LENGTH) -> np.ndarray:
     """A made-up roll (T, 88), a function of its number, the seed and the lengths allowed alone.
 
     >>> piece = synthetic_piece(3, length=(20, 30))
@@ -100,7 +98,7 @@ def _degrees(rng: np.random.Generator) -> list[int]:
     while len(degrees) < PHRASE - 4:
         degrees += [degree] * int(rng.choice(DURATIONS, p=LIKELY))
         degree = int(rng.choice(7, p=NEXT[degree] / NEXT[degree].sum()))
-    return degrees[: PHRASE - 4] + [4, 4, 0, 0]
+    return [*degrees[: PHRASE - 4], 4, 4, 0, 0]
 
 
 def _nearest(voice: int, tones: np.ndarray, limits: tuple[int, int]) -> int:

@@ -39,6 +39,7 @@ class XD(AbstractOperator):
     weights:  "taps", real, (out, in/groups, *kernel_size), or "modes" (band), complex, as in a
               Fourier layer, (*modes, 2, groups, out/groups, in/groups)
     padding:  grid: as in torch, or a (left, right) pair per axis
+    lags:     causal: how many steps back L may learn to look; None is as far as the taps reach
 
     >>> layer = XD(1, 4, (13, 13), modes=(32, 16))
     >>> layer(torch.zeros(2, 1, 64, 64)).shape, layer(torch.zeros(2, 1, 85, 97)).shape
@@ -64,6 +65,7 @@ class XD(AbstractOperator):
         groups: int = 1,
         padding="same",
         padding_mode: str = "circular",
+        lags: int | None = None,
         arch_bias: bool = False,
         gates: bool = False,
         bias: bool = False,
@@ -93,7 +95,7 @@ class XD(AbstractOperator):
             self.frame = grid_frame(kernel, *place, self.stride, self.dilation, depth)
             self.resolution = Fixed(tuple(axis.size for axis in self.frame.axes))
         else:
-            self.frame = causal_frame(kernel, size, self.stride, self.dilation, depth)
+            self.frame = causal_frame(kernel, size, self.stride, self.dilation, depth, lags)
         pair = (out_channels, in_channels // groups)
         if weights == "taps":
             self.weight = nn.Parameter(torch.empty(*pair, *kernel))

@@ -127,6 +127,16 @@ def test_only_xd_has_an_architecture():
     assert not any(arch_parameters(make_backbone(task, op, **SMALL)) for op in others)
 
 
+def test_weights_on_the_modes_need_no_l():
+    """What L would make of them, they can be themselves; taps need it, and a depth asks for it."""
+    task = make_task(2)
+    learned = lambda **options: [
+        name for name in "klm" if len(getattr(make_operator("xd", 4, task, **options).frame, name))
+    ]
+    assert learned() == ["k", "m"]
+    assert learned(depth=1) == learned(taps=3) == ["k", "l", "m"]
+
+
 def test_xd_on_the_grid_starts_as_the_convolution():
     task = make_task(2, 12)
     conv, xd = make_operator("conv", 3, task, taps=5), make_operator("xd-grid", 3, task, taps=5)

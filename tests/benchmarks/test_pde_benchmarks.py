@@ -90,6 +90,21 @@ def test_transfer_has_a_row_for_each_grid(monkeypatch, tmp_path):
     assert "| fno, on 9 and interpolated |" in text
 
 
+def test_transfer_between_given_grids(monkeypatch, tmp_path):
+    if not (pde_accuracy.SHARED / "darcy").exists():
+        pytest.skip("neuraloperator's Darcy files are not at hand")
+    small = dict(n_train=8, n_val=2, epochs=1, own=TINY["own"])
+    problem = pde_accuracy.PROBLEMS["neuralop-darcy"] | small
+    monkeypatch.setitem(resolution_transfer.TRANSFERS, "neuralop-darcy", (problem, (16, 32)))
+    call(monkeypatch, resolution_transfer, "neuralop-darcy", "--ops", "xd")
+    table = pd.read_csv(tmp_path / "results/resolution_transfer.csv")
+    assert list(table["resolution"]) == [16, 32]
+    assert (
+        "## neuralop-darcy, trained on 16"
+        in (tmp_path / "results/resolution_transfer.md").read_text()
+    )
+
+
 @pytest.mark.parametrize("module", [pde_accuracy, resolution_transfer])
 def test_an_unknown_problem_lists_the_known_ones(module, monkeypatch, capsys):
     with pytest.raises(SystemExit):

@@ -20,6 +20,8 @@ VARIANTS = {
     "everything": dict(dilation=2, groups=2, depth=(2, 1, 3), **EVERYTHING),
     "no-k-no-l": dict(depth=(0, 0, 1), arch_bias=True),
     "no-m": dict(depth=(1, 1, 0), gates=True),
+    "far": dict(lags=16),
+    "far-everything": dict(lags=11, dilation=2, depth=(1, 2, 1), **EVERYTHING),
 }
 VARIANT = pytest.mark.parametrize("options", VARIANTS.values(), ids=VARIANTS.keys())
 
@@ -105,6 +107,48 @@ def test_start_is_the_left_padded_convolution(kernel, dtype):
         padded = F.pad(x, (dilation * (kernel - 1), 0))
         expected = F.conv1d(padded, layer.weight, layer.bias, dilation=dilation, groups=groups)
         assert relative_error(layer(x), expected) < (1e-14 if dtype == torch.float64 else 1e-6)
+
+
+@pytest.mark.parametrize("extra", [{}, EVERYTHING, dict(arch_bias=True), dict(gates=True)], ids=str)
+@pytest.mark.parametrize("n", [5, 32, 33, 50])
+def test_many_lags_are_the_filters_they_stand_for(n, extra):
+    """(C ⊙ (L w + b)) ∗ x, written out with one filter for each pair of channels."""
+    layer = causal_xd((4, 2), 3, 16, dtype=torch.float64, lags=16, depth=(0, 1, 0), **extra)
+    layer = randomise(layer, 0.3)
+    l_map = layer.frame.l[0].as_matrix()[:, :3]  # (lags, taps), lag 0 first
+    filters = layer.weight.flip(-1) @ l_map.mT
+    filters = filters if layer.arch_bias is None else filters + layer.arch_bias
+    filters = filters if layer.gates is None else filters * layer.gates[..., None]
+    x = random_tensor(2, 4, n, dtype=torch.float64)
+    expected = F.conv1d(F.pad(x, (15, 0)), filters.flip(-1), layer.bias)
+    assert relative_error(layer(x), expected) < 1e-12
+
+
+def test_start_with_many_lags_is_the_convolution():
+    layer = causal_xd((4, 2), 3, 16, lags=32, dilation=2, **EVERYTHING)
+    for n in (9, 70):
+        x = random_tensor(2, 4, n)
+        expected = F.conv1d(F.pad(x, (4, 0)), layer.weight, layer.bias, dilation=2)
+        assert relative_error(layer(x), expected) < 1e-6
+
+
+def test_l_learns_to_look_further_back_than_its_taps():
+    """Two taps, and a delay of 5."""
+    layer = causal_xd((1, 1), 2, 8, depth=(0, 2, 0), lags=8)
+    x = random_tensor(64, 1, 24)
+    target = F.pad(x, (5, 0))[..., :24]
+    optimizer = torch.optim.Adam(layer.parameters(), lr=0.05)
+    for _ in range(300):
+        optimizer.zero_grad()
+        loss = (layer(x) - target).square().mean()
+        loss.backward()
+        optimizer.step()
+    assert float(loss.detach()) < 0.05
+
+
+def test_lags_must_hold_the_taps():
+    with pytest.raises(ValueError, match="lags=4 must be at least 7, as many as the taps reach"):
+        XD(1, 1, 4, frame="causal", size=8, dilation=2, lags=4)
 
 
 def test_start_is_exactly_the_convolution():
