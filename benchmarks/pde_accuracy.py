@@ -17,7 +17,7 @@ import pandas as pd
 
 import sciops
 from benchmarks.equal_time import epochs_of_equal_time
-from benchmarks.results import FOLDER, Rows, markdown, mean_and_spread
+from benchmarks.results import FOLDER, Rows, digits, markdown, mean_and_spread
 
 SHARED = Path(os.environ.get("SCIOPS_SHARED_DATA", Path(__file__).parents[2] / "shared" / "data"))
 KEY = ("problem", "op", "budget", "seed")
@@ -60,6 +60,10 @@ PROBLEMS: dict[str, dict[str, Any]] = {
     "navier-stokes-hard": dict(
         name="navier_stokes", resolution=32, n_train=100, n_val=20, n_test=40, viscosity=1e-4
     ),
+    "navier-stokes-steps": dict(
+        **dict(name="navier_stokes", forecast="steps", resolution=32, viscosity=1e-3),
+        **dict(n_train=100, n_val=20, n_test=40),
+    ),
     "neuralop-darcy": dict(name="darcy", data=_neuralop_darcy, epochs=40),
     "torchphysics": dict(name="darcy", data=_torchphysics, epochs=40),
     "paper-grid": dict(
@@ -69,9 +73,14 @@ PROBLEMS: dict[str, dict[str, Any]] = {
 
 
 def options_for(problem: dict[str, Any], op: str) -> dict[str, Any]:
-    """Those of all operators and those of this one."""
-    options = dict(problem)
-    return options | options.pop("own", {}).get(op, {})
+    """What train_pde is given: options of all operators and of this one, and its name.
+
+    neuralop-repaired is neuralop, its layers being the same function on odd and even grids.
+    """
+    options, name = dict(problem), op.removesuffix("-repaired")
+    own = options.pop("own", {}).get(name, {})
+    repaired = {} if name == op else {"repaired": True}
+    return {**options, **own, **repaired, "op": name}
 
 
 def train(problem: str, op: str, seed: int, runs: Path, tag: str, **changes):
@@ -79,7 +88,7 @@ def train(problem: str, op: str, seed: int, runs: Path, tag: str, **changes):
     options = options_for(PROBLEMS[problem], op) | changes
     if "data" in options:
         options["data"] = options["data"]()
-    return sciops.train_pde(op=op, seed=seed, out=runs / f"{problem}-{op}-{tag}-{seed}", **options)
+    return sciops.train_pde(seed=seed, out=runs / f"{problem}-{op}-{tag}-{seed}", **options)
 
 
 def probe(problem: str, op: str, runs: Path):
@@ -122,6 +131,8 @@ def measure(rows: Rows, problem: str, op: str, budget: str, seed: int, runs: Pat
 
 def summary(table: pd.DataFrame) -> str:
     """The tables of all problems, as Markdown."""
+    if table.empty:
+        return "Nothing has been measured yet."
     parts = []
     for problem, of_problem in table.groupby("problem", sort=False):
         lines = []
@@ -135,8 +146,8 @@ def summary(table: pd.DataFrame) -> str:
                     "equal epochs": errors.get("epochs", ""),
                     "equal time": errors["epochs"] if op == "xd" else errors.get("time", ""),
                     "epochs": " and ".join(str(int(r["epochs"].iloc[0])) for r in by.values()),
-                    "validation": f"{first['val_relative_l2'].mean():.4f}",
-                    "training": f"{first['train_relative_l2'].mean():.4f}",
+                    "validation": digits(first["val_relative_l2"].mean()),
+                    "training": digits(first["train_relative_l2"].mean()),
                     "parameters": int(first["parameters"].iloc[0]),
                 }
             )
@@ -164,9 +175,12 @@ def main() -> None:
     unknown = [p for p in chosen.problems if p not in PROBLEMS]
     if unknown:
         parser.error(f"there is no problem {unknown[0]!r}; there are {', '.join(PROBLEMS)}")
+    budgets = chosen.budgets.split(",")
+    if not set(budgets) <= {"epochs", "time"}:
+        parser.error(f"--budgets {chosen.budgets} must be epochs, time, or epochs,time")
     rows = Rows("pde_accuracy", KEY, chosen.results)
     for problem in [] if chosen.table else chosen.problems:
-        for budget in chosen.budgets.split(","):
+        for budget in budgets:
             for seed in range(chosen.seeds):
                 for op in chosen.ops.split(","):
                     if budget == "epochs" or op != "xd":

@@ -16,7 +16,7 @@ import pandas as pd
 
 import sciops
 from benchmarks.pde_accuracy import PROBLEMS, SHARED, options_for
-from benchmarks.results import FOLDER, Rows, markdown
+from benchmarks.results import FOLDER, Rows, digits, markdown
 from sciops.atomic import write_text
 
 KEY = ("problem", "op", "seed", "resolution")
@@ -55,9 +55,7 @@ def train(problem: str, op: str, seed: int, runs: Path):
     options = options_for(TRANSFERS[problem][0], op)
     if "data" in options:
         options["data"] = options["data"]()
-    return sciops.train_pde(
-        op=op, seed=seed, out=runs / f"transfer-{problem}-{op}-{seed}", **options
-    )
+    return sciops.train_pde(seed=seed, out=runs / f"transfer-{problem}-{op}-{seed}", **options)
 
 
 def measure(rows: Rows, problem: str, op: str, seed: int, runs: Path) -> None:
@@ -83,6 +81,8 @@ def measure(rows: Rows, problem: str, op: str, seed: int, runs: Path) -> None:
 
 def summary(table: pd.DataFrame) -> str:
     """Mean errors over samples and seeds, as Markdown: an operator a row, a grid a column."""
+    if table.empty:
+        return "Nothing has been measured yet."
     parts = []
     for problem, of_problem in table.groupby("problem", sort=False):
         options, grids = TRANSFERS[problem]
@@ -98,7 +98,7 @@ def summary(table: pd.DataFrame) -> str:
                 f"{op}, input brought to {trained}": "control_downsample",
             }
             lines += [
-                {"": name, **{str(n): f"{means.loc[n, column]:.4f}" for n in means.index}}
+                {"": name, **{str(n): digits(means.loc[n, column]) for n in means.index}}
                 for name, column in named.items()
             ]
         parts.append(f"## {problem}, trained on {trained}\n\n{markdown(pd.DataFrame(lines))}\n")

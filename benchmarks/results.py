@@ -78,11 +78,20 @@ def markdown(table: pd.DataFrame) -> str:
     return "\n".join([text[0], text[1].replace(" ", ""), *text[2:]])
 
 
+def digits(value: float) -> str:
+    """Three that count.
+
+    >>> digits(0.00340), digits(4.6963)
+    ('0.00340', '4.70')
+    """
+    return f"{value:#.3g}"
+
+
 def mean_and_spread(values: pd.Series) -> str:
     """mean ± standard deviation (number of seeds).
 
     >>> mean_and_spread(pd.Series([0.010, 0.012]))
     '0.0110 ± 0.0014 (2)'
     """
-    spread = f" ± {values.std():.4f}" if len(values) > 1 else ""
-    return f"{values.mean():.4f}{spread} ({len(values)})"
+    spread = f" ± {values.std():#.2g}" if len(values) > 1 else ""
+    return f"{digits(values.mean())}{spread} ({len(values)})"

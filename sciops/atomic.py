@@ -42,7 +42,7 @@ def writing(folder: Path, wait: float = 60.0) -> Iterator[None]:
     """Be the only writer of a folder, made if need be; failures become a CheckpointError."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with _lock(folder, time.monotonic() + wait):
+        with locked(folder, wait):
             for path in folder.glob(DISCARDED + "*"):
                 shutil.rmtree(path, ignore_errors=True)
             yield
@@ -54,14 +54,14 @@ def writing(folder: Path, wait: float = 60.0) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _lock(folder: Path, deadline: float) -> Iterator[None]:
-    """The lock ends with the process, however it ends."""
+def locked(path: Path, wait: float) -> Iterator[None]:
+    """Hold a file or folder, or TimeoutError; the lock ends with the process, however it ends."""
     if fcntl is None:
         yield
         return
-    handle = os.open(folder, os.O_RDONLY)
+    handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)  # NFS locks what it writes
     try:
-        _wait_for_lock(handle, deadline)
+        _wait_for_lock(handle, time.monotonic() + wait)
         yield
     finally:
         os.close(handle)
@@ -140,10 +140,20 @@ def flush(path: Path) -> None:
 
 def write_text(file: Path, text: str) -> None:
     """Write a small file such that it is there whole, or as it was."""
-    stage = file.with_name(f".{file.name}.partial")
-    stage.write_text(text, encoding="utf-8")
-    flush(stage)
-    publish(stage, file)
+    stage = file.with_name(f".{file.name}.{os.getpid()}.partial")  # others may write it, too
+    try:
+        stage.write_text(text, encoding="utf-8")
+        flush(stage)
+        publish(stage, file)
+    finally:
+        stage.unlink(missing_ok=True)
+
+
+def clear_stages(folder: Path, name: str = "*") -> None:
+    """Remove what killed processes left of the files of `write_text`."""
+    for stage in folder.glob(f".{name}.partial"):
+        if stage.is_file():
+            stage.unlink(missing_ok=True)
 
 
 def publish(source: Path, target: Path) -> None:

@@ -5,6 +5,7 @@ import shutil
 import warnings
 from collections.abc import Iterable, Sequence
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
+RAGGED = {"protein": "proteins", "music": "music"}  # samples that have a length; their package
 HASHED_BYTES = 2**30  # a kept store up to this size is hashed before it is used again
 
 
@@ -22,13 +24,12 @@ def datasets() -> "pd.DataFrame":
     """What `generate`, `load` and `read` know, as a table.
 
     >>> list(datasets().index)
-    ['burgers', 'darcy', 'navier_stokes', 'protein']
+    ['burgers', 'darcy', 'navier_stokes', 'protein', 'music']
     """
     import pandas as pd
 
-    from .proteins.kept import TABLE
-
-    rows = {name: _row(domain_named(name)) for name in DOMAINS} | {"protein": TABLE}
+    rows = {name: _row(domain_named(name)) for name in DOMAINS}
+    rows |= {name: _made(name).TABLE for name in RAGGED}
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("name")
 
 
@@ -82,15 +83,13 @@ def generate(
     >>> generate("darcy", n=2, resolution=17, progress=False)["u"].sizes
     Frozen({'sample': 2, 'x': 17, 'y': 17})
     """
-    if name == "protein":
-        from .proteins.kept import generated
-
-        _expect_proteins(resolution, scheduler, workers)
+    if name in RAGGED:
+        _expect_lengths(name, resolution, scheduler, workers)
         counts = {"train": n, "val": n_val, "test": n_test}
         if out is None and (n_val or n_test):
             raise ValueError("n_val and n_test need a store to write: give out='….zarr'")
         how = dict(out=out, overwrite=overwrite, seed=seed, progress=progress)
-        return generated(counts, **how, **parameters)
+        return _made(name).generated(counts, **how, **parameters)
     from .domains.recipe import Recipe
 
     recipe = Recipe(name, resolution, seed, parameters)
@@ -133,12 +132,11 @@ def load(
         if not trees:
             raise ValueError("resolution=[] is empty; give at least one, or None for the default")
         return xr.DataTree(children=trees)
-    if name == "protein":
-        from .proteins.kept import kept
-
-        _expect_proteins(resolution)
+    if name in RAGGED:
+        _expect_lengths(name, resolution)
         counts = {"train": n_train, "val": n_val, "test": n_test}
-        return kept(data_dir() / name, counts, seed=seed, progress=progress, **parameters)
+        folder = data_dir() / name
+        return _made(name).kept(folder, counts, seed=seed, progress=progress, **parameters)
     from .domains.recipe import Recipe
 
     recipe = Recipe(name, resolution, seed, parameters)
@@ -147,11 +145,16 @@ def load(
     return _kept(path, recipe, spec, progress)
 
 
-def _expect_proteins(*of_fields) -> None:
+def _made(name: str):
+    """The module with `TABLE`, `generated` and `kept` of samples that have a length."""
+    return import_module(f".{RAGGED[name]}.kept", __package__)
+
+
+def _expect_lengths(name: str, *of_fields) -> None:
     if any(value is not None for value in of_fields):
         raise ValueError(
-            "proteins have no resolution, and are made by one process; give length=(60, 200), the "
-            "numbers of residues"
+            f"{RAGGED[name]} have no resolution, and are made by one process; give "
+            f"length={_made(name).LENGTH}, the least and the most of residues or frames"
         )
 
 
@@ -191,7 +194,8 @@ def read(
 
     paths:   a file, a list of files, or {variable: file}; of "protein" PDNET's folder, one with
              alignments/ and structures/, or {name: (alignment, structure)}, and the options are
-             those of `sciops.proteins.collection.read_tree`
+             those of `sciops.proteins.collection.read_tree`; of "music" a .mat file of piano rolls,
+             or arrays {"train": […], "val": […], "test": […]}
     out:     a zarr store to write; what is returned is then the opened store
     options: of `sciops.domains.reading.read_layout`, above all
              fields={"a": "coeff", "u": "sol"} (our variable: the file's), coords=, resolution=,
@@ -199,10 +203,9 @@ def read(
 
     The data are checked; what looks wrong is a warning, because they are yours to judge.
     """
-    if name == "protein":
-        from .proteins.collection import read_tree
-
-        return _arrived(read_tree(paths, **options), out, overwrite)
+    if name in RAGGED:
+        collection = import_module(f".{RAGGED[name]}.collection", __package__)
+        return _arrived(collection.read_tree(paths, **options), out, overwrite)
     from .domains.reading import read_layout
 
     return _arrived(read_layout(name, paths, **options), out, overwrite)
@@ -227,7 +230,7 @@ def _arrived(tree: "xr.DataTree", out: str | Path | None, overwrite: bool) -> "x
         warnings.warn(failure, stacklevel=3)
     if out is None:
         return tree
-    if any("protein" in split.dims for split in tree.children.values()):
+    if any({"protein", "piece"} & set(split.dims) for split in tree.children.values()):
         from .data.ragged_store import open_ragged, write_ragged
 
         return open_ragged(write_ragged(out, tree, overwrite=overwrite))

@@ -91,18 +91,25 @@ class Training:
         return {**dataclasses.asdict(self), "symmetries": list(self.symmetries)}
 
 
-def changed(training: Training, *, rate=None, arch_rate=None, **values) -> Training:
+OPTIMISATION = ("rate", "decay", "warmup", "clip")  # what a user may change of an optimiser
+CHANGES = (*OPTIMISATION, *(f"arch_{name}" for name in OPTIMISATION))
+
+
+def changed(training: Training, **values) -> Training:
     """The same with other values, where they are not None.
 
+    rate, decay, warmup and clip are of the weights; with arch_ before them, of the architecture.
+
     >>> usual = Training(5, 8, Optimisation(1e-3), Optimisation(1e-2))
-    >>> changed(usual, epochs=7, batch_size=None, arch_rate=0.0).architecture.rate
-    0.0
+    >>> new = changed(usual, epochs=7, batch_size=None, clip=1.0, arch_rate=0.0)
+    >>> new.weights.clip, new.architecture.rate
+    (1.0, 0.0)
     """
-    new = {name: value for name, value in values.items() if value is not None}
-    for name, value in (("weights", rate), ("architecture", arch_rate)):
-        if value is not None:
-            new[name] = dataclasses.replace(getattr(training, name), rate=value)
-    return dataclasses.replace(training, **new)
+    given = {name: value for name, value in values.items() if value is not None}
+    for group, prefix in (("weights", ""), ("architecture", "arch_")):
+        new = {o: given.pop(prefix + o) for o in OPTIMISATION if prefix + o in given}
+        given[group] = dataclasses.replace(getattr(training, group), **new)
+    return dataclasses.replace(training, **given)
 
 
 def training_from(values: dict[str, Any]) -> Training:

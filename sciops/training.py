@@ -8,6 +8,7 @@ that a run that was killed goes on and ends with the same bits (on CPUs).
 import contextlib
 import logging
 import math
+import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytorch_lightning as pl
 import torch
+from pytorch_lightning.utilities.exceptions import SIGTERMException
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, Dataset
 
@@ -42,11 +44,19 @@ Units = Callable[[Tensor], Tensor]
 
 def samples_in(target: Tensor) -> Tensor:
     """One for each sample."""
-    return target.new_ones(len(target))
+    return torch.ones(len(target), device=target.device)
 
 
 class TrainingFailed(RuntimeError):
     """A run that cannot go on; says what to change."""
+
+
+class Terminated(SystemExit):
+    """The process was asked to end (SIGTERM), as at the time limit of a cluster."""
+
+    def __init__(self, text: str):
+        super().__init__(143)  # as shells have it
+        print(text, file=sys.stderr, flush=True)
 
 
 def make_optimiser(parameters: list[nn.Parameter], how: Optimisation) -> torch.optim.Optimizer:
@@ -114,7 +124,7 @@ class Loop(pl.LightningModule):
         return [row[self.named("val")] for row in self.history if self.named("val") in row]
 
     def training_step(self, batch: Batch, index: int) -> None:
-        self._set_rates(self.epoch + index / len(self.sampler))
+        self._set_rates(self.epoch + (index + 0.5) / len(self.sampler))  # the middle of the step
         coords = self.coords
         if self.how.symmetries:
             chance = np.random.default_rng([self.how.seed, self.epoch, index])
@@ -270,7 +280,13 @@ def fit(
                 callbacks=[TrainingBar()] if bar_is_wanted(progress) else [],
                 num_sanity_val_steps=0,
             )
-            trainer.fit(loop, *loaders)
+            try:
+                trainer.fit(loop, *loaders)
+            except SystemExit as stopped:  # as Lightning answers to Ctrl-C and SIGTERM
+                text = f"stopped after epoch {len(loop.history)} of {how.epochs}"
+                goes_on = "" if folder is None else "; the same call goes on from there"
+                kind = Terminated if isinstance(stopped, SIGTERMException) else KeyboardInterrupt
+                raise kind(text + goes_on) from None
     if loop.best is not None:
         model.load_state_dict(loop.best)
     return pd.DataFrame(loop.history)

@@ -14,47 +14,53 @@ from torch import nn
 from sciops.task import Task
 
 X_PERIOD, Y_FIRST, Y_LENGTH = 2 * math.pi, 5.0, 3.0
+FIRST = 40  # number of the first sample, if nothing else is said
 
 
 def periodic_points(n: int) -> np.ndarray:
     return np.arange(n) / n
 
 
-def phases(samples: int) -> np.ndarray:
-    return np.random.default_rng(1).random(samples)
+def phases(samples: int, first: int = FIRST) -> np.ndarray:
+    """Of the samples from number `first` on."""
+    return np.random.default_rng(1).random(first - FIRST + samples)[first - FIRST :]
 
 
-def line(n: int = 16, samples: int = 5, *, above: float = 0.0, first: int = 40) -> xr.Dataset:
+def line(n: int = 16, samples: int = 5, *, above: float = 0.0, first: int = FIRST) -> xr.Dataset:
     """On a period; above: amplitude in the target of a wave of κ = 10, if the grid can hold it."""
     p = periodic_points(n)
-    a = 1 + np.sin(2 * np.pi * (p + phases(samples)[:, None]))
+    a = 1 + np.sin(2 * np.pi * (p + phases(samples, first)[:, None]))
     u = a**2 + (above * np.sin(20 * np.pi * p) if n > 20 else 0)
     return dataset({"a": (("x",), a), "u": (("x",), u)}, {"x": X_PERIOD * p}, first)
 
 
-def closed_line(n: int = 9, samples: int = 5, *, points: np.ndarray | None = None) -> xr.Dataset:
+def closed_line(
+    n: int = 9, samples: int = 5, *, points: np.ndarray | None = None, first: int = FIRST
+) -> xr.Dataset:
     """With ends; input and target are one cubic polynomial of y − 5."""
     y = Y_FIRST + Y_LENGTH * np.linspace(0, 1, n) if points is None else points
     q = (y - Y_FIRST) / Y_LENGTH
-    a = 1 + q**3 - phases(samples)[:, None] * q
-    return dataset({"a": (("y",), a), "u": (("y",), a)}, {"y": y})
+    a = 1 + q**3 - phases(samples, first)[:, None] * q
+    return dataset({"a": (("y",), a), "u": (("y",), a)}, {"y": y}, first)
 
 
-def plane(nx: int = 16, ny: int = 9, samples: int = 4, *, frames: int = 0) -> xr.Dataset:
+def plane(
+    nx: int = 16, ny: int = 9, samples: int = 4, *, frames: int = 0, first: int = FIRST
+) -> xr.Dataset:
     """x has a period, y has ends.  With frames: a times 1, 2, …; the last two are to be found."""
     p, q = periodic_points(nx)[:, None], np.linspace(0, 1, ny)
-    a = 1 + np.sin(2 * np.pi * (p + phases(samples)[:, None, None])) + q**3 - q
+    a = 1 + np.sin(2 * np.pi * (p + phases(samples, first)[:, None, None])) + q**3 - q
     coords = {"x": X_PERIOD * p[:, 0], "y": Y_FIRST + Y_LENGTH * q}
     if not frames:
-        return dataset({"a": (("x", "y"), a), "u": (("x", "y"), a**2)}, coords)
+        return dataset({"a": (("x", "y"), a), "u": (("x", "y"), a**2)}, coords, first)
     w = a[:, None] * np.arange(1, frames + 1)[:, None, None]
-    ds = dataset({"w": (("time", "x", "y"), w)}, {"time": np.arange(frames), **coords})
+    ds = dataset({"w": (("time", "x", "y"), w)}, {"time": np.arange(frames), **coords}, first)
     ds.attrs["inputs"] = [{"variable": "w", "frames": [0, frames - 2]}]
     ds.attrs["targets"] = [{"variable": "w", "frames": [frames - 2, frames]}]
     return ds
 
 
-def dataset(fields: dict, coords: dict, first: int = 40) -> xr.Dataset:
+def dataset(fields: dict, coords: dict, first: int = FIRST) -> xr.Dataset:
     samples = len(next(iter(fields.values()))[1])
     attrs = {
         "name": "toy",

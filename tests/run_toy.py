@@ -29,6 +29,7 @@ FLOW = dict(
     **COUNTS,
     **BRIEFLY,
 )
+NUMBERS = {"train": 40, "val": 100, "test": 140}  # of the first sample of someone's splits
 UNEVEN = 5.0 + 3.0 * np.linspace(0, 1, 9) ** 2  # points of an axis with ends
 
 
@@ -45,12 +46,16 @@ def flow(out: Path, **changes) -> Run:
 
 def lines(**sizes: int) -> dict[str, xr.Dataset]:
     """Someone's data: functions on a period and their squares; 7 and 3 samples by default."""
-    return {split: line(16, n) for split, n in (sizes or {"train": 7, "test": 3}).items()}
+    sizes = sizes or {"train": 7, "test": 3}
+    return {split: line(16, n, first=NUMBERS[split]) for split, n in sizes.items()}
 
 
 def uneven_lines() -> dict[str, xr.Dataset]:
     """Someone's data on unevenly spaced points between two ends."""
-    return {split: closed_line(9, n, points=UNEVEN) for split, n in (("train", 6), ("test", 3))}
+    return {
+        split: closed_line(9, n, points=UNEVEN, first=NUMBERS[split])
+        for split, n in (("train", 6), ("test", 3))
+    }
 
 
 def on_lines(out: Path, data=None, op: str = "xd", **changes) -> Run:

@@ -40,7 +40,7 @@ ARROWS = {
     "plots": {"data", "evaluation", "metrics", "operators", "runs", "task"},
     "reporting": {
         *("atomic", "evaluation", "metrics", "operators", "plots", "proteins", "runs", "task"),
-        *("music", "version"),
+        *("config", "music", "version"),
     },
     "runs": {
         *("atomic", "backbones", "catalogue", "checkpoint", "config", "data", "domains"),

@@ -6,15 +6,17 @@ How two processes train together is in test_pde.py.
 import io
 import re
 import shutil
+import subprocess
 import sys
 from itertools import chain
+from pathlib import Path
 
 import pytest
 import torch
 
 import sciops.training
 from sciops.checkpoint import CheckpointError
-from sciops.config import Optimisation, Training, changed, training_from
+from sciops.config import CHANGES, Optimisation, Training, changed, training_from
 from sciops.operators import arch_parameters, weight_parameters
 from sciops.training import ShuffledBatches, TrainingFailed, fit, rate_factor
 from sciops.training_bar import bar_is_wanted
@@ -51,7 +53,9 @@ def test_a_run_that_was_stopped_ends_with_the_same_bits(tmp_path, monkeypatch):
 
     save = sciops.training.save_state
     monkeypatch.setattr(sciops.training, "save_state", stop_after_two)
-    with pytest.raises((KeyboardInterrupt, SystemExit)):
+    with pytest.raises(
+        KeyboardInterrupt, match="stopped after epoch 2 of 5; the same call goes on"
+    ):
         fit(model_for(data), data, val, quick(5), folder=tmp_path / "run")
     resumed = model_for(data)
     history = fit(resumed, data, val, quick(5), folder=tmp_path / "run")
@@ -295,3 +299,47 @@ def test_changes_leave_the_rest_as_it_is():
 def test_senseless_configurations_are_refused(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+STOPPED = """
+import os, signal, sys
+from tests.training_toy import model_for, quick, samples
+from sciops.training import fit
+
+def end(rows):
+    if len(rows) == 2:
+        os.kill(os.getpid(), getattr(signal, sys.argv[1]))
+
+data = samples()
+fit(model_for(data), data, None, quick(9), folder=sys.argv[2], at_epoch_end=end)
+print("went on")
+"""
+
+
+@pytest.mark.parametrize(("signal", "code"), [("SIGTERM", 143), ("SIGINT", -2)])
+def test_a_process_that_is_asked_to_end_says_so(signal, code, tmp_path):
+    """With a code that tells a queue, or a shell's &&, that the run is not finished."""
+    command = [sys.executable, "-c", STOPPED, signal, str(tmp_path / "run")]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parents[1])
+    assert done.returncode == code and "went on" not in done.stdout
+    assert "of 9; the same call goes on from there" in done.stderr
+
+
+def test_the_first_step_moves_the_weights():
+    data = samples(4)
+    how = quick(1)
+    how = Training(1, 4, *(Optimisation(1e-2, ramp=0.1) for _ in range(2)), seed=how.seed)
+    model = model_for(data)
+    before = values(model)
+    fit(model, data, None, how)
+    assert all(not torch.equal(a, b) for a, b in zip(before, values(model), strict=True))
+
+
+def test_every_setting_of_the_optimisers_can_be_changed():
+    usual = quick()
+    for name in CHANGES:
+        new = changed(usual, **{name: 2})
+        group = "architecture" if name.startswith("arch_") else "weights"
+        assert getattr(getattr(new, group), name.removeprefix("arch_")) == 2
+        others = [getattr(new, g) for g in ("weights", "architecture") if g != group]
+        assert others == [getattr(usual, g) for g in ("weights", "architecture") if g != group]

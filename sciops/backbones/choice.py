@@ -54,20 +54,18 @@ def _xd(
     *,
     frequencies: int | None = None,
     taps: int | None = None,
-    depth=None,
+    depth=1,
     spacing=None,
     weights: str | None = None,
 ) -> AbstractOperator:
     """Starts as a Fourier layer, or as a convolution where something is said about its taps.
 
-    Weights on the modes can become L w for every L by themselves, so there L stays the identity
-    unless a depth is given: in trials a learned one made an epoch a sixth slower, and 3 % better.
+    Weights on the modes could become L w by themselves, but with a learned L they learn faster: at
+    equal epochs the error on Darcy was 3 to 5 % lower, for a sixth more time on 43² points.
     """
     ndim = len(task.axes)
     if weights is None:
         weights = "modes" if taps is None and spacing is None else "taps"
-    if depth is None:
-        depth = (1, 0, 1) if weights == "modes" else 1
     usual = FREQUENCIES if weights == "modes" else XD_FREQUENCIES
     frequencies = usual[ndim] if frequencies is None else frequencies
     taps = TAPS[ndim] if taps is None else taps

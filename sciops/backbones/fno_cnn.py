@@ -65,6 +65,8 @@ class FnoCnn(nn.Module):
         super().__init__()
         if style not in STYLES:
             raise ValueError(f"style={style!r} is not known; choose one of {', '.join(STYLES)}")
+        if blocks < 1:
+            raise ValueError(f"blocks={blocks!r} must be a whole number ≥ 1")
         ndim = len(task.axes)
         width = WIDTHS[ndim] if width is None else width
         self.task = task

@@ -2,6 +2,7 @@
 
 from torch import Tensor, nn
 
+from sciops.operators.neuralop import repaired_module
 from sciops.task import Task
 
 MODES = {1: 16, 2: 24, 3: 16}  # all frequencies of an axis are counted
@@ -9,18 +10,30 @@ WIDTHS = {1: 64, 2: 32, 3: 20}
 
 
 class NeuralopFno(nn.Module):
-    """`neuralop.models.FNO`; it makes its own coordinates, those of a periodic grid."""
+    """`neuralop.models.FNO`; it makes its own coordinates, those of a periodic grid.
 
-    def __init__(self, task: Task, *, width: int | None = None, modes: int | None = None):
+    repaired: whether its layers are the same function on odd and even grids
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        *,
+        width: int | None = None,
+        modes: int | None = None,
+        repaired: bool = False,
+    ):
         super().__init__()
         from neuralop.models import FNO
 
         ndim = len(task.axes)
+        layers = {"conv_module": repaired_module()} if repaired else {}
         self.model = FNO(
             n_modes=((MODES[ndim] if modes is None else modes),) * ndim,
             in_channels=task.in_channels,
             out_channels=task.out_channels,
             hidden_channels=WIDTHS[ndim] if width is None else width,
+            **layers,
         )
         self.register_state_dict_post_hook(_tensors_only)
 

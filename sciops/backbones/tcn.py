@@ -24,7 +24,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.utils.parametrizations import weight_norm
 
-from sciops.operators import XD, AbstractOperator
+from sciops.operators import XD, AbstractOperator, Kaleidoscope
+from sciops.operators.kaleidoscope import built_together
 from sciops.operators.operator import whole_numbers
 from sciops.operators.torch_layers import copy_weight_norm, effective_weight, weight_norm_of
 from sciops.task import Task
@@ -57,7 +58,8 @@ class Tcn(nn.Module):
     op:          "conv", "undilated", "xd" or "xd-grid"
     kernel_size: taps of each convolution
     options:     of the XD operations: `k_depth`, the depth of their K-matrices; of "xd" also
-                 `lags`, how many steps back they may learn to look
+                 `lags`, how many steps back they may learn to look, and `arch_bias`, whether they
+                 have b, which costs as much as another tap
     """
 
     def __init__(
@@ -93,6 +95,13 @@ class Tcn(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """(batch, in_channels, n) -> (batch, out_channels, n), for any n."""
+        if not torch.is_grad_enabled():  # layers keep what they built
+            return self._outputs(x)
+        maps = (m for m in self.modules() if isinstance(m, Kaleidoscope))
+        with built_together(maps):
+            return self._outputs(x)
+
+    def _outputs(self, x: Tensor) -> Tensor:
         if self.window is None:
             return self.project(self.blocks(x))
         windows = F.pad(x, (self.window - 1, 0)).unfold(-1, self.window, 1)  # (b, c, n, window)
@@ -126,7 +135,14 @@ def _as_it_is(conv: nn.Conv1d, task: Task) -> nn.Module:
     return conv
 
 
-def _xd(conv: nn.Conv1d, task: Task, *, k_depth=1, lags: int | None = None) -> AbstractOperator:
+def _xd(
+    conv: nn.Conv1d,
+    task: Task,
+    *,
+    k_depth=1,
+    lags: int | None = None,
+    arch_bias: bool = False,
+) -> AbstractOperator:
     window = task.axes[0].size
     options = dict(dilation=conv.dilation, depth=k_depth, lags=window if lags is None else lags)
     with torch.random.fork_rng(devices=[]):  # these random weights are not used
@@ -136,7 +152,7 @@ def _xd(conv: nn.Conv1d, task: Task, *, k_depth=1, lags: int | None = None) -> A
             conv.kernel_size,
             frame="causal",
             size=window,
-            arch_bias=True,
+            arch_bias=arch_bias,
             gates=True,
             bias=True,
             **options,

@@ -5,6 +5,8 @@ connections.  Works on every size, but its kernels are grid points, so it means 
 another grid.
 """
 
+import math
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -32,10 +34,15 @@ class Level(nn.Sequential):
 
 
 class UNet(nn.Module):
-    """From the input channels of a task to its target channels, on any grid of enough points."""
+    """From the input channels of a task to its target channels, on any grid of enough points.
 
-    def __init__(self, task: Task, *, width: int | None = None, levels: int = 4):
+    levels: None is 4, or as many as halve the shortest axis of the task to 2 points
+    """
+
+    def __init__(self, task: Task, *, width: int | None = None, levels: int | None = None):
         super().__init__()
+        if levels is None:
+            levels = max(1, min(4, int(math.log2(min(axis.size for axis in task.axes)))))
         self.task, ndim = task, len(task.axes)
         width = WIDTHS[ndim] if width is None else width
         periodic = tuple(axis.periodic for axis in task.axes)

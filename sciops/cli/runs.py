@@ -57,7 +57,8 @@ def train(
         str | None,
         typer.Option(
             help="conv, fno, neuralop, unet, xd (if not given) or xd-grid; of proteins conv, "
-            "dilated, unet, xd-hybrid (if not given) or xd-grid"
+            "dilated, unet, xd-hybrid (if not given) or xd-grid; of music conv, undilated, xd (if "
+            "not given) or xd-grid"
         ),
     ] = None,
     resolution: Resolution = None,
@@ -106,6 +107,8 @@ def train(
     given = {key: value for key, value in given.items() if value is not None}
     if name == "protein":
         run = or_exit(sciops.train_protein, **given)
+    elif name == "music":
+        run = or_exit(sciops.train_music, **_named(given))
     else:
         run = or_exit(sciops.train_pde, name, **given)
     _only_the_first_process_goes_on()
@@ -132,13 +135,18 @@ def evaluate(
 ) -> None:
     """Score a trained network on its own data or on others."""
     if costs:
-        show(or_exit(_opened(run).costs).reset_index(), as_json=as_json)
+        table = or_exit(_opened(run).costs).reset_index(names="solver")
+        if csv is not None:
+            or_exit(save_csv, table, csv)
+        show(table, as_json=as_json)
         return
     scores = or_exit(_opened(run).evaluate, data, split=split)
     table = by_sample(scores)
     if csv is not None:
         or_exit(save_csv, table, csv)
     show(over_samples(table), as_json=as_json)
+    if not as_json and "nats" in scores.attrs:
+        typer.echo(f"over all frames: {scores.attrs['nats']:.4f} nats a frame")
     if count := scores.attrs.get("nonfinite_predictions"):
         typer.echo(f"{count} of {len(table)} predictions are not finite", err=True)
 
@@ -196,7 +204,9 @@ def compare(
     as_json: Json = False,
 ) -> None:
     """Train operators under one budget, each from several seeds, and compare their test errors."""
-    own, shared = _divided(ops.split(","), settings(setting, taken=ctx.params))
+    own, shared = _divided(
+        [op.strip() for op in ops.split(",")], settings(setting, taken=ctx.params)
+    )
     table = or_exit(
         sciops.compare,
         name,
@@ -232,13 +242,22 @@ def doctor() -> None:
 
 def _only_the_first_process_goes_on() -> None:
     """Of several that train together (--devices 2), each of which runs the whole command."""
-    from sciops.runs.comparison import is_first_process
+    from sciops.runs.folder import is_first_process
 
     if not is_first_process():
         raise typer.Exit(0)
 
 
 # --- words to values ------------------------------------------------------------------------------
+
+
+def _named(given: dict[str, Any]) -> dict[str, Any]:
+    """Of music, --set collection=nottingham is the first argument of the verb.
+
+    >>> _named({"collection": "nottingham", "seed": 1})
+    {'name': 'nottingham', 'seed': 1}
+    """
+    return {"name" if key == "collection" else key: value for key, value in given.items()}
 
 
 def _opened(run: Path):

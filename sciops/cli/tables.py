@@ -56,15 +56,16 @@ def of_run_as_json(path: Path, metrics: Mapping[str, float]) -> str:
 
 
 def by_sample(scores: "xr.Dataset") -> "pd.DataFrame":
-    """A row for each sample (or protein); errors of bands are columns of their own."""
+    """A row for each sample (or protein, or piece); errors of bands are columns of their own."""
     import pandas as pd
 
-    (row,) = {"sample", "protein"} & set(scores.dims)
+    (row,) = {"sample", "protein", "piece"} & set(scores.dims)
     columns = {row: scores[row].values}
     for name, score in scores.data_vars.items():
         if score.dims == (row,):
             columns[name] = score.values
         else:
+            score = score.dropna("band", how="all")  # beyond the grid
             columns |= {f"{name}_{b}": score.sel(band=b).values for b in score["band"].values}
     return pd.DataFrame(columns)
 

@@ -19,6 +19,9 @@ def or_exit(verb, *args, **options):
         if not isinstance(error, TrainingFailed):
             raise
         stop(str(error))
+    except KeyboardInterrupt as stopped:
+        typer.echo(str(stopped) or "stopped", err=True)
+        raise typer.Exit(130) from None
 
 
 def stop(message: str) -> NoReturn:

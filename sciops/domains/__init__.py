@@ -22,7 +22,7 @@ def domain_named(name: str) -> Domain:
     (Field(variable='a', frames=None),)
     """
     known = DOMAINS | ONLY_READ
-    if name not in known:
+    if name not in list(known):
         raise ValueError(
             f"there is no data set {name!r}; there are {', '.join(DOMAINS)}, and to be read from "
             f"files only {', '.join(ONLY_READ)}"

@@ -5,6 +5,7 @@ trains on them all the same.  `check` looks before.
 """
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,6 +69,11 @@ def check(data: "xr.Dataset | xr.DataTree | str | Path") -> CheckReport:
             from sciops.proteins.checking import check_proteins
 
             findings += check_proteins(splits)
+            continue
+        if all(ds.attrs.get("name") == "music" for ds in splits.values()):
+            from sciops.music.checking import check_music
+
+            findings += check_music(splits)
             continue
         for split, ds in splits.items():
             findings += _check_split(label + split, ds)
@@ -203,22 +209,29 @@ def _no_leaks(label: str, splits: Mapping[str, "xr.Dataset"]) -> Finding:
     """No sample number, and no equal input, in two splits."""
     problems = []
     numbers: dict[int, str] = {}
-    digests: dict[bytes, str] = {}
     for split, ds in splits.items():
         for number in ds["sample"].values.tolist() if "sample" in ds.coords else []:
             if numbers.setdefault(number, split) != split:
                 problems.append(f"sample {number} is in {numbers[number]} and in {split}")
-        for field in ds.attrs.get("inputs", []):
-            if field["variable"] not in ds:
-                continue
-            for part in _parts(ds[field["variable"]]):
-                for digest in _digests(part):
-                    if digests.setdefault(digest, split) != split:
-                        problems.append(f"{digests[digest]} and {split} share a sample")
-    problems = list(dict.fromkeys(problems))
+    for (one, other), count in shared_samples(splits).items():
+        what = "a sample" if count == 1 else f"{count} samples"
+        problems.append(f"{one} and {other} share {what}")
     more = f"; and {len(problems) - 3} more" if len(problems) > 3 else ""
     detail = "; ".join(problems[:3]) + more
     return Finding("splits", label, not problems, detail or "no sample is in two splits")
+
+
+def shared_samples(splits: Mapping[str, "xr.Dataset"]) -> Counter[tuple[str, str]]:
+    """How many samples of a split have the inputs of one of an earlier split, by both names."""
+    first: dict[tuple[bytes, ...], str] = {}
+    shared: Counter[tuple[str, str]] = Counter()
+    for split, ds in splits.items():
+        inputs = [f["variable"] for f in ds.attrs.get("inputs", []) if f["variable"] in ds]
+        columns = [[d for part in _parts(ds[name]) for d in _digests(part)] for name in inputs]
+        for row in zip(*columns, strict=True):
+            if first.setdefault(row, split) != split:
+                shared[first[row], split] += 1
+    return shared
 
 
 def _equation(split: str, ds: "xr.Dataset") -> Finding:

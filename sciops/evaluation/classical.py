@@ -211,6 +211,8 @@ def _with_break_even(table: "pd.DataFrame", spent: dict, *, comparable: bool) ->
         words = f"the model pays off after {solves:,.0f} solves"
         if math.isinf(solves):
             words = "the model is slower and never pays off"
+        elif name != "classical at equal error":
+            words += ", which are less accurate than these"
         table.loc[name, "note"] += f"; {words}"
     return table
 

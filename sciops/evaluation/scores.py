@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from sciops.data.progress import progress_bar
 from sciops.data.rows import check_fields, read_rows, sample_numbers
 from sciops.metrics import METRICS, band_errors
+from sciops.metrics.spectrum import radial_wave_numbers
 from sciops.task import Task
 
 from .grids import evenly_spaced, geometry
@@ -48,8 +49,9 @@ def evaluate(
     batch_size: samples at a time; fewer on a finer grid, so that it takes no more memory
 
     Without a boundary there is no boundary_error, and on points that are not evenly spaced neither
-    relative_h1 nor band_error.  A sample whose prediction is not finite has NaN for every score;
-    attrs["nonfinite_predictions"] counts them.
+    relative_h1 nor band_error, which is NaN in bands above the wave numbers of the grid.  A sample
+    whose prediction is not finite has NaN for every score; attrs["nonfinite_predictions"] counts
+    them.
     """
     check_fields(ds, task)
     place = geometry(task, ds)
@@ -124,6 +126,10 @@ def scores(prediction: Tensor, target: Tensor, place: dict[str, Any]) -> dict[st
             continue
         values = metric(*pair, **{key: value for key, value in known.items() if key in asked})
         found[name] = nan_where_not_finite(values, prediction)
+    if bands:
+        highest = radial_wave_numbers(target, place["periodic"], place["lengths"]).max()
+        beyond = [edge > highest for edge in (0, *BAND_EDGES)]
+        found["band_error"][:, beyond] = torch.nan
     return found
 
 

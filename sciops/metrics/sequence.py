@@ -27,7 +27,7 @@ def nats(prediction: Tensor, target: Tensor) -> Tensor:
 
 def frames(target: Tensor) -> Tensor:
     """How many frames of each sequence are known, (batch,)."""
-    return (~target[:, 0].isnan()).sum(-1)
+    return (~target[:, 0].isnan()).sum(-1).to(target.dtype)
 
 
 def marginal_logits(notes: np.ndarray) -> Tensor:

@@ -62,7 +62,7 @@ def synthetic_piece(number: int, *, seed: int = 0, length: tuple[int, int] = LEN
 
     >>> piece = synthetic_piece(3, length=(20, 30))
     >>> piece.shape, int(piece.sum(1).max())
-    ((28, 88), 4)
+    ((25, 88), 4)
     """
     _check(number, seed, length)
     rng = np.random.default_rng([seed, number])

@@ -7,9 +7,10 @@ their parameters; L maps the taps to lags ≥ 0 by a free real K-matrix.  All th
 identity, so the layer starts as a TCN's convolution, padded on the left.
 
 L may have more lags than the taps reach, and learn to look that far back.  All pairs of channels
-share its columns, so many lags cost little: x is filtered by each column (and by b), then mixed,
+share its columns, so many lags cost little.  With the Toeplitz matrix T(c) of a column c, which
+mixes times and commutes with what mixes channels,
 
-    y = Σ_j (C ⊙ wⱼ) (L[:, j] ∗ x) + C (b ∗ x).
+    y = Σ_j (C ⊙ wⱼ) Gⱼ x + C G x,        Gⱼ = K̃ T(L[:, j]) M̃,   G = K̃ T(b) M̃.
 
 K̃ and M̃ have an order N (`size`).  A sequence of n < N steps uses their leading n × n parts, which
 are causal too; a longer one is treated in consecutive blocks of N, the convolution running across.
@@ -30,10 +31,10 @@ class Prepared(NamedTuple):
     """Everything a forward pass needs besides its input."""
 
     m: Tensor | None  # (N, N)
-    filters: Tensor  # (o, i, lags), latest lag last; or, where columns are shared, (o, i · columns)
+    filters: Tensor  # (o, i, lags), latest lag last; where columns are shared, (o, i · columns, 1)
     k: Tensor | None
     groups: int
-    columns: Tensor | None = None  # (columns, lags) of L, and b, latest lag last
+    toeplitz: Tensor | None = None  # (columns, N, 2N), of the block before and of this one
 
 
 class Causal(nn.Module):
@@ -51,7 +52,7 @@ class Causal(nn.Module):
     ):
         super().__init__()
         self.size, self.kernel, self.dilation, self.stride = size, kernel, dilation, stride
-        order = next_power_of_two(size)
+        self.order = order = next_power_of_two(size)
         self.lags = next_power_of_two(lags)
         depth_k, depth_l, depth_m = depth
         real = torch.get_default_dtype()
@@ -79,14 +80,13 @@ class Causal(nn.Module):
     def prepare(self, weight: Tensor, arch_bias: Tensor | None, gates: Tensor | None, groups: int):
         dense = iter(dense_matrices([*self.k, *self.m, *self.l]))
         k, m = (next(dense) if maps else None for maps in (self.k, self.m))
-        weight = weight.flip(-1)  # lag 0 first
-        taps = slice(None, self.dilation * self.kernel, self.dilation)  # tap j is at lag d·j
-        columns = next(dense)[:, taps].mT if self.l else None  # (kernel, lags)
-        if columns is not None and groups == 1 and self.lags > 2 * (self.kernel + 1):
-            return Prepared(m, *_mixing(weight, arch_bias, gates, columns, k))
+        taps = slice(None, self.dilation * self.kernel, self.dilation)  # lag d·j
+        columns = next(dense)[:, taps].mT.flip(0) if self.l else None  # (taps, lags), as in weight
+        if columns is not None and groups == 1 and 2 * (self.kernel + 1) < self.lags <= self.order:
+            return Prepared(m, *_shared(weight, arch_bias, gates, columns, k, self.order))
         if columns is None:
             lags = weight.new_zeros(*weight.shape[:2], self.lags)
-            lags[..., taps] = weight
+            lags[..., taps] = weight.flip(-1)
         else:
             lags = weight @ columns
         lags = lags if arch_bias is None else lags + arch_bias
@@ -95,11 +95,10 @@ class Causal(nn.Module):
 
     def apply(self, x: Tensor, prepared: Prepared, coords) -> Tensor:
         """(b, i, n) -> (b, o, ⌈n / stride⌉)."""
+        if prepared.toeplitz is not None:
+            return F.conv1d(_mixed_in_time(x, prepared), prepared.filters)[..., :: self.stride]
         x = x if prepared.m is None else _blockwise(prepared.m, x)
-        if prepared.columns is None:
-            y = F.conv1d(F.pad(x, (self.lags - 1, 0)), prepared.filters, groups=prepared.groups)
-        else:
-            y = prepared.filters @ _filtered(x, prepared.columns)
+        y = F.conv1d(F.pad(x, (self.lags - 1, 0)), prepared.filters, groups=prepared.groups)
         y = y if prepared.k is None else _blockwise(prepared.k, y)
         return y[..., :: self.stride]
 
@@ -110,32 +109,33 @@ class Causal(nn.Module):
         return f"size={self.size}, lags={self.lags}"
 
 
-def _mixing(weight: Tensor, arch_bias, gates, columns: Tensor, k) -> tuple:
-    """Weights of the filtered channels, K, groups and the columns they were filtered by."""
+def _shared(weight: Tensor, arch_bias, gates, columns: Tensor, k, order: int) -> tuple:
+    """What mixes channels, K, groups, and the Toeplitz matrices of the columns."""
     weight = weight if gates is None else weight * gates[..., None]
     if arch_bias is not None:
         alone = torch.ones_like(weight[..., :1]) if gates is None else gates[..., None]
         weight, columns = torch.cat([weight, alone], -1), torch.cat([columns, arch_bias[None]])
-    return weight.flatten(1), k, 1, columns.flip(-1)
+    padded = F.pad(columns.flip(-1), (2 * order - columns.shape[-1], order - 1))
+    toeplitz = padded.unfold(-1, 2 * order, 1).flip(1)  # T[t, s] is that of lag N + t − s
+    return weight.flatten(1)[..., None], k, 1, toeplitz
 
 
-def _filtered(x: Tensor, columns: Tensor) -> Tensor:
-    """Each channel of (b, i, n) filtered by each column, (b, i · columns, n).
-
-    By products with Toeplitz matrices: of the whole sequence, or of blocks as long as the filters.
-    """
-    n, lags = x.shape[-1], columns.shape[-1]
-    whole = n <= 2 * lags
-    block = n if whole else lags
-    seen = block + lags - 1  # steps that a block depends on
-    padded = F.pad(columns, (block - 1, block - 1))
-    toeplitz = padded.unfold(-1, seen, 1).flip(1)  # (columns, block, seen)
-    if whole:  # nothing comes before
-        y = torch.einsum("bis,cts->bict", x, toeplitz[..., lags - 1 :])
+def _mixed_in_time(x: Tensor, prepared: Prepared) -> Tensor:
+    """Gⱼ x of all columns, (b, i, n) -> (b, i · columns, n)."""
+    toeplitz, m, k = prepared.toeplitz, prepared.m, prepared.k
+    n, order = x.shape[-1], toeplitz.shape[1]
+    if n <= order:  # one block, and nothing before it
+        x = x[..., None, :]
+        toeplitz = toeplitz[:, :n, order : order + n]
     else:
-        blocks = F.pad(x, (lags - 1, -n % block)).unfold(-1, seen, block)  # (b, i, blocks, seen)
-        y = torch.einsum("bips,cts->bicpt", blocks, toeplitz).flatten(-2)[..., :n]
-    return y.flatten(1, 2)
+        x = F.pad(x, (order, -n % order)).unfold(-1, 2 * order, order)  # (b, i, blocks, 2N)
+    g = toeplitz.unflatten(-1, (-1, min(n, order)))  # (columns, N, blocks, N)
+    g = g if m is None else g @ m[:n, :n]
+    g = g.flatten(-2)
+    g = g if k is None else k[:n, :n] @ g
+    y = x @ g.flatten(0, 1).mT  # (b, i, blocks, columns · N)
+    y = y.unflatten(-1, (len(g), -1)).movedim(-2, -3)
+    return y.flatten(-2)[..., :n].flatten(1, 2)
 
 
 def _blockwise(matrix: Tensor, x: Tensor) -> Tensor:

@@ -5,7 +5,7 @@
 `plain` is the definition; autograd differentiates it correctly, but keeps every intermediate result
 in fresh memory and spends as long on bookkeeping as on small products.  `core` does the same
 products in reused memory and writes the gradient of D over D.  M and K are applied image by image,
-as many small products, which a CPU does several times faster than one wide one; only the modes are
+as many small products, which a CPU does two or three times faster than one wide one; only modes are
 transposed.  A large D is made, used and, for the gradient, made again in chunks of modes, and never
 needs memory.  Where a gradient is itself differentiated, `core` falls back to `plain`.
 """

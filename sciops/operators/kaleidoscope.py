@@ -12,7 +12,9 @@ Blocks [[a, 0], [c, d]] give lower triangular factors, hence lower triangular pr
 Twiddle layout: (depth, m, n/2, 2, 2), blocks in the order of application.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 import torch
 from torch import Tensor, nn
@@ -119,8 +121,28 @@ def dense_is_cheaper(n: int, depth: int, columns: int) -> bool:
     return multiplied_out + n * columns * (n + PASS_COST) <= staged
 
 
+_ready: ContextVar[Mapping[int, Tensor] | None] = ContextVar("ready", default=None)
+
+
+@contextmanager
+def built_together(maps: Iterable[Kaleidoscope]) -> Iterator[None]:
+    """Build the dense matrices of many layers at once; within, `dense_matrices` has them at hand.
+
+    Of small layers this takes much longer one by one than all together.
+    """
+    maps = list(maps)
+    token = _ready.set(dict(zip(map(id, maps), dense_matrices(maps), strict=True)))
+    try:
+        yield
+    finally:
+        _ready.reset(token)
+
+
 def dense_matrices(maps: Sequence[Kaleidoscope]) -> list[Tensor]:
     """The dense matrices of many K-matrices; those of one kind are built together."""
+    ready = _ready.get()
+    if ready is not None and all(id(k) in ready for k in maps):
+        return [ready[id(k)] for k in maps]
     kinds: dict[tuple, list[int]] = {}
     for i, k in enumerate(maps):
         kind = (k.n, k.depth, k.decreasing, k.triangular, k.is_complex)

@@ -7,7 +7,7 @@ agree.
 """
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from .operator import AbstractOperator, check_input
 
@@ -31,17 +31,31 @@ class SpectralConv(AbstractOperator):
 
     def forward(self, x: Tensor) -> Tensor:
         """(batch, in_channels, *n) -> (batch, out_channels, *n)."""
-        weight = self.original.weight.to_tensor().to(x.dtype.to_complex())  # (i, o, *modes)
-        modes = weight.shape[2:]
-        check_input(x, self.in_channels, len(modes), x.dtype)
-        size, axes = x.shape[2:], tuple(range(-len(modes), 0))
-        spectrum = torch.fft.rfftn(x, dim=axes, norm="forward")
-        out = spectrum.new_zeros(len(x), self.out_channels, *spectrum.shape[2:])
-        kept, taken = _common_modes(size, modes, x.device)
-        mixed = torch.einsum("bi...,io...->bo...", spectrum[kept], weight[taken])
-        out[kept] = mixed
-        y = torch.fft.irfftn(out, s=size, dim=axes, norm="forward")
-        return y if self.original.bias is None else y + self.original.bias
+        check_input(x, self.in_channels, len(self.original.n_modes), x.dtype)
+        return _exact(self.original, x)
+
+
+def repaired_module() -> type[nn.Module]:
+    """neuraloperator's class with this forward pass, for `conv_module` of its models."""
+    from neuralop.layers.spectral_convolution import SpectralConv as Original
+
+    class Repaired(Original):
+        def forward(self, x: Tensor, output_shape=None) -> Tensor:
+            return _exact(self, x)
+
+    return Repaired
+
+
+def _exact(layer: nn.Module, x: Tensor) -> Tensor:
+    weight = layer.weight.to_tensor().to(x.dtype.to_complex())  # (i, o, *modes)
+    modes = weight.shape[2:]
+    size, axes = x.shape[2:], tuple(range(-len(modes), 0))
+    spectrum = torch.fft.rfftn(x, dim=axes, norm="forward")
+    out = spectrum.new_zeros(len(x), weight.shape[1], *spectrum.shape[2:])
+    kept, taken = _common_modes(size, modes, x.device)
+    out[kept] = torch.einsum("bi...,io...->bo...", spectrum[kept], weight[taken])
+    y = torch.fft.irfftn(out, s=size, dim=axes, norm="forward")
+    return y if layer.bias is None else y + layer.bias
 
 
 def _common_modes(size, modes, device):

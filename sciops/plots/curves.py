@@ -23,6 +23,7 @@ LEARNED = {  # names of the history → of the axis
     "relative_l2": "relative L2 error",
     "log_cosh": "log cosh of the error in Å",
     "inverse_log_cosh": "log cosh of the error of 100/distance",
+    "nats": "nats per frame",
 }
 TRANSFER_LINES = {
     "relative_l2": ("model on this grid", "-"),
@@ -146,6 +147,7 @@ def _transfer_lines(transfer: "xr.Dataset") -> list[tuple]:
         for grid, spectrum, shade in zip(
             grids, transfer["error_spectrum"].values, shades, strict=True
         )
+        if np.isfinite(spectrum).any()  # or the model does not run on this grid
     ]
     if "target_spectrum" in transfer:
         finest = transfer["target_spectrum"].values[-1]

@@ -43,19 +43,20 @@ def fields(
     model: "nn.Module | Run",
     ds: "xr.Dataset | None" = None,
     task: Task | None = None,
-    samples: Mapping[str, int] | Sequence[int] | None = None,
+    samples: Mapping[str, int] | Sequence[int] | int | None = None,
 ) -> "Figure":
     """Input, truth, prediction and error of samples of a data set.
 
     model:   or a Run, whose test data and task are taken where none are given
     task:    that of the model; the data may be on another grid
-    samples: positions in the data, or {title: position}; None is the median and the worst
+    samples: position in the data, several, or {title: position}; None is the median and the worst
     """
     model, ds, task = model_and_data(model, ds, task)
     if samples is None:
         samples = median_and_worst(evaluate(model, ds, task, progress=False)["relative_l2"].values)
-    titles = samples if isinstance(samples, Mapping) else {f"Sample {i}": i for i in samples}
-    shown = shown_samples(model, ds, task, titles)
+    if not isinstance(samples, Mapping):
+        samples = {f"Sample {i}": i for i in np.atleast_1d(samples).tolist()}
+    shown = shown_samples(model, ds, task, samples)
     images, columns = len(shown[0].space) == 2, len(shown[0].targets) > 1
     figure = new_figure(12, _height(shown[0], images, columns) * len(shown))
     for part, sample in zip(figure.subfigures(len(shown), squeeze=False).flat, shown, strict=True):

@@ -70,11 +70,13 @@ def worst_of(errors: np.ndarray) -> int:
 
 
 def median_and_worst(errors: np.ndarray) -> dict[str, int]:
-    """Titles and positions of the sample in the middle and of the worst.
+    """Titles and positions of the sample in the middle and of the worst, or of the only one.
 
     >>> median_and_worst(np.array([9.0, 1.0, 3.0]))
     {'Median sample (no. 2)': 2, 'Worst sample (no. 0)': 0}
     """
+    if len(errors) == 1:
+        return {"The only sample": 0}
     median = int(np.argsort(errors, kind="stable")[(len(errors) - 1) // 2])
     worst = worst_of(errors)
     return {f"Median sample (no. {median})": median, f"Worst sample (no. {worst})": worst}

@@ -7,6 +7,8 @@ import json
 import shlex
 from typing import Any
 
+from sciops.config import OPTIMISATION
+
 COUNTS = ("n_train", "n_val", "n_test")
 
 
@@ -32,8 +34,7 @@ def command_of(config: dict[str, Any]) -> str:
     if model["forecast"] is not None:
         how["forecast"] = model["forecast"]
     others = {
-        "rate": training["weights"]["rate"],
-        "arch_rate": training["architecture"]["rate"],
+        **_optimisers(training),
         **data.get("parameters", {}),
         **{name: value for name, value in model.items() if name not in ("op", "forecast")},
     }
@@ -42,6 +43,17 @@ def command_of(config: dict[str, Any]) -> str:
     augment = "--augment" if training["symmetries"] else "--no-augment"
     lines = f"{first} {_options(source | counts)}", f"{_options(how)} {augment}", given
     return " \\\n    ".join(lines)
+
+
+def _optimisers(training: dict[str, Any]) -> dict[str, Any]:
+    """What can be set of them; what is not used is left out, unless a recipe has it."""
+    groups = {"": training["weights"], "arch_": training["architecture"]}
+    return {
+        f"{prefix}{name}": group[name]
+        for prefix, group in groups.items()
+        for name in OPTIMISATION
+        if group.get(name) is not None
+    }
 
 
 def _source(config: dict[str, Any]) -> dict[str, str]:

@@ -33,6 +33,7 @@ from .page import (
 from .sections import (
     learning_section,
     maps_section,
+    rollout_section,
     samples_section,
     scores_section,
     spectra_section,
@@ -87,6 +88,8 @@ def _parts(run: "Run", title: str, test, scores, transfer) -> Iterator[str]:
     if evenly_spaced(geometry(run.task, test)):
         curves.append(spectra_section(run.model, test, run.task))
     yield pair(*curves)
+    if run.config["model"].get("forecast") is not None:
+        yield rollout_section(run.rollout())
     if transfer is not None:
         yield transfer_section(transfer)
     if len(moved := drift(run.model)):

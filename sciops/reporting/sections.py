@@ -42,7 +42,7 @@ def scores_section(scores: "xr.Dataset") -> str:
     rows = []
     for name, values in scores.data_vars.items():
         if "band" in values.dims:
-            for band in values["band"].values:
+            for band in values.dropna("band", how="all")["band"].values:  # the others lie beyond
                 part = values.sel(band=band).values
                 rows.append([f"error in {band} wave numbers", *_summary(part)])
         else:
@@ -70,6 +70,8 @@ def samples_section(model: nn.Module, test: "xr.Dataset", task: Task, scores: "x
     """The sample in the middle and the worst."""
     figure = plots.fields(model, test, task, median_and_worst(scores["relative_l2"].values))
     caption = "Of the test data, the sample with the median error and the one with the largest."
+    if scores.sizes["sample"] == 1:
+        caption = "The only sample of the test data."
     return section("What it predicts", drawing(figure, "fields", caption))
 
 
@@ -128,3 +130,15 @@ def maps_section(model: nn.Module, moved: "pd.DataFrame") -> str:
         drawing(plots.operators(model), "operators", caption),
         details("How far each map moved", table(["layer", *head], rows)),
     )
+
+
+def rollout_section(rolled: "xr.Dataset") -> str:
+    """A forecast step by step."""
+    horizon = rolled["stability_horizon"].values
+    text = (
+        f"The median forecast stays below a relative error of {rolled.attrs['threshold']:g} until "
+        f"t = {short(float(np.median(horizon)))}."
+    )
+    caption = "Every frame is predicted from predicted ones; truth as far as the data go."
+    figure = drawing(plots.rollout_figure(rolled), "rollout", caption)
+    return section("How far it forecasts", paragraph(text), figure)

@@ -15,16 +15,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytorch_lightning.utilities import rank_zero_only
-
 from sciops.atomic import write_text
 from sciops.backbones import BASELINES
 from sciops.backbones.choice import OPERATORS
 from sciops.domains import domain_named
 from sciops.training import TrainingFailed
 
-from .folder import RUNS
-from .pde import train_pde
+from .folder import RUNS, is_first_process
+from .pde import planned, train_pde
 from .run import Run
 
 if TYPE_CHECKING:
@@ -61,6 +59,8 @@ def compare(
     _expect_budget(seeds, seconds, epochs, options)
     folder = RUNS / f"compare-{name}" if out is None else Path(out)
     settings = {op: {**options, **own[op], "progress": progress} for op in own}
+    for op in own:
+        planned(name, op, epochs=epochs, **settings[op])
     budget = dict.fromkeys(own, epochs)
     if seconds is not None:
         budget = _epochs_in(seconds, name, settings, folder)
@@ -76,11 +76,6 @@ def compare(
     if is_first_process():
         write_text(folder / "comparison.csv", table.to_csv())
     return table
-
-
-def is_first_process() -> bool:
-    """Of those that train together, which all do the same; only one has to say it."""
-    return rank_zero_only.rank == 0
 
 
 # --- what is asked for ----------------------------------------------------------------------------

@@ -4,6 +4,9 @@ What was used is described in the run's configuration, so that a run opened late
 data again, or can say that they have changed.
 """
 
+import math
+import operator
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,14 +18,33 @@ from sciops.data.rows import check_fields
 from sciops.data.samples import task_of, variables_of
 from sciops.data.schema import canonical, digest
 from sciops.data.store import SPLITS, open_store
+from sciops.domains.checking import shared_samples
 from sciops.domains.recipe import Recipe
 from sciops.evaluation.grids import same_points, trained_grid, unit_grid
-from sciops.task import Task, task_as_dict
+from sciops.task import Field, Task, task_as_dict
 
 if TYPE_CHECKING:
     import xarray as xr
 
 VAL_SHARE = 10  # of the training samples, one in so many validates where no split does
+ROUNDING = 1e-5  # that machines may differ by, relatively, in what the same solver makes
+
+
+def whole(value, name: str, *, least: int = 1) -> int | None:
+    """A whole number of Python or numpy as one of Python; None as it is.
+
+    >>> whole(np.int64(3), "epochs"), whole(None, "epochs")
+    (3, None)
+    """
+    if value is None:
+        return None
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = None
+    if number is None or number < least or isinstance(value, bool):
+        raise ValueError(f"{name}={value!r} must be a whole number ≥ {least}")
+    return number
 
 
 def task_to_be(name: str, resolution: int, parameters: Mapping[str, Any]) -> Task:
@@ -75,6 +97,7 @@ def given(
     splits = {name: _first(splits[name], counts.get(name), name) for name in SPLITS}
     for name, ds in splits.items():
         _expect_numbers(ds, task, name)
+    _warn_of_shared(splits)
     numbers = {f"n_{name}": ds.sizes["sample"] for name, ds in splits.items()}
     origin = str(Path(data).resolve()) if isinstance(data, str | Path) else None
     found = {"given": origin, "fingerprint": fingerprint(splits, task)}
@@ -130,9 +153,8 @@ def _divided(train: "xr.Dataset") -> tuple["xr.Dataset", "xr.Dataset"]:
 
 
 def _first(ds: "xr.Dataset", count: int | None, split: str) -> "xr.Dataset":
-    if count is None:
-        return ds
-    if not 1 <= count <= ds.sizes["sample"]:
+    count = whole(count, f"n_{split}")
+    if count is not None and count > ds.sizes["sample"]:
         raise ValueError(
             f"n_{split}={count}, but the data have {ds.sizes['sample']} {split} samples"
         )
@@ -149,6 +171,31 @@ def _expect_numbers(ds: "xr.Dataset", task: Task, split: str) -> None:
                 f"samples (the first are number {which}); leave them out, as with "
                 "ds.isel(sample=good), or repair them"
             )
+    zero = np.all([_is_zero(ds, field) for field in task.targets], axis=0)
+    if zero.any():
+        which = ", ".join(map(str, np.flatnonzero(zero)[:5]))
+        raise ValueError(
+            f"the targets of {split} are 0 everywhere in {zero.sum()} of {len(zero)} samples (the "
+            f"first are number {which}), so that no error is relative to them; leave them out, as "
+            "with ds.isel(sample=good)"
+        )
+
+
+def _is_zero(ds: "xr.Dataset", field: Field) -> np.ndarray:  # (sample,)
+    values = ds[field.variable]
+    if field.frames is not None:
+        values = values.isel(time=slice(*field.frames))
+    return ~values.values.reshape(ds.sizes["sample"], -1).any(1)
+
+
+def _warn_of_shared(splits: Mapping[str, "xr.Dataset"]) -> None:
+    for (one, other), count in shared_samples(splits).items():
+        warnings.warn(
+            f"{count} of the {splits[other].sizes['sample']} samples of {other} are also in {one}: "
+            "errors of samples that were learned say nothing about others; divide the samples, as "
+            "sciops.from_arrays(…, split=…) does",
+            stacklevel=3,
+        )
 
 
 def fingerprint(splits: Mapping[str, "xr.Dataset"], task: Task) -> str:
@@ -161,24 +208,64 @@ def fingerprint(splits: Mapping[str, "xr.Dataset"], task: Task) -> str:
     return digest("\n".join(parts).encode())
 
 
-def again(name: str, resolution: int, description: Mapping[str, Any]) -> "xr.DataTree":
-    """The data of a run that was opened, by their description."""
-    counts = {split: description[f"n_{split}"] for split in SPLITS}
+def marks(tree: "xr.DataTree") -> dict[str, float]:
+    """The root mean square of every variable in the first sample of each split.
+
+    Another solver or default changes them; rounding, in which machines differ, hardly.
+    """
+    return {
+        f"{split}.{name}": math.sqrt(np.square(variable[0].values.astype(float)).mean())
+        for split, child in tree.children.items()
+        for name, variable in child.data_vars.items()
+    }
+
+
+def expect_marks(tree: "xr.DataTree", known: Mapping[str, float]) -> "xr.DataTree":
+    """A tree, if it has the marks of the data that a run was trained on; {} if none were kept."""
+    found = marks(tree) if known else {}
+    for name in {**known, **found}:
+        there, here = known.get(name, math.nan), found.get(name, math.nan)
+        if not math.isclose(there, here, rel_tol=ROUNDING):
+            raise ValueError(
+                f"these are other data than those this run was trained on ({name} has a root mean "
+                f"square of {here:g} instead of {there:g}): a default or a solver of sciops has "
+                "changed since, or they are not its own; train again with another out=…, or judge "
+                "it on the data you mean: run.evaluate(data)"
+            )
+    return tree
+
+
+def same_given(data, description: Mapping[str, Any]) -> "xr.DataTree":
+    """Given data, if they are those of the description."""
+    tree, found = given(data, {split: description[f"n_{split}"] for split in SPLITS})
+    if found["fingerprint"] != description["fingerprint"]:
+        is_store = isinstance(data, str | Path)
+        what = f"{data} has changed since" if is_store else "these are other data than when"
+        raise ValueError(
+            f"{what} this run was trained; judge it on the data you mean: run.evaluate(data)"
+        )
+    return tree
+
+
+def again(
+    name: str,
+    resolution: int,
+    description: Mapping[str, Any],
+    known: Mapping[str, float] | None = None,
+) -> "xr.DataTree":
+    """The data of a run that was opened, by their description; known: their `marks`."""
     if "fingerprint" not in description:
+        counts = {split: description[f"n_{split}"] for split in SPLITS}
         parameters, seed = description["parameters"], description["seed"]
-        return generated(name, resolution, counts, parameters, seed=seed)[0]
+        tree, _ = generated(name, resolution, counts, parameters, seed=seed)
+        return expect_marks(tree, known or {})
     if description["given"] is None:
         raise ValueError(
             "this run was trained on arrays that were given to it and are not kept with it; give "
-            "them again: run.evaluate(data)"
+            'them again: run.data = {"train": …, "test": …}; to judge it on others: '
+            "run.evaluate(data)"
         )
-    tree, found = given(description["given"], counts)
-    if found["fingerprint"] != description["fingerprint"]:
-        raise ValueError(
-            f"{description['given']} has changed since this run was trained on it; give the data "
-            "you mean: run.evaluate(data)"
-        )
-    return tree
+    return same_given(description["given"], description)
 
 
 def same_samples(

@@ -12,8 +12,9 @@ from sciops.proteins.ragged import proteins_of
 from sciops.training import fit
 
 from . import protein_data
-from .folder import as_json, claim, finish, write_history
-from .pde import own_random_numbers
+from .data import whole
+from .folder import as_json, claim, finish, only_process, write_history
+from .pde import expect_machine, own_random_numbers
 from .protein_run import ProteinRun
 from .run import open_run
 
@@ -79,10 +80,14 @@ def train_protein(
         ("recipe", recipe, RECIPES),
         ("loss", loss, LOSSES),
     ):
-        if value not in known:
+        if value not in list(known):
             raise ValueError(f"there is no {name}={value!r}; there are {', '.join(known)}")
     usual, training = RECIPES[recipe]
-    numbers = dict(epochs=epochs, batch_size=batch_size, seed=seed)
+    seed = whole(seed, "seed", least=0)
+    numbers = dict(epochs=whole(epochs, "epochs"), batch_size=whole(batch_size, "batch_size"))
+    numbers |= dict(seed=seed)
+    machine = dict(devices=devices, num_nodes=num_nodes, strategy=strategy, accelerator=accelerator)
+    expect_machine(machine)
     training = changed(training, **numbers, rate=rate, arch_rate=arch_rate)
     counts = {"train": n_train, "val": n_val, "test": n_test}
     tree, described = _proteins(data, counts, length, progress)
@@ -109,22 +114,20 @@ def train_protein(
             run = open_run(path)
             run.data = tree
             return run
-        history = fit(
-            model,
-            MapWindows(train, task, seed=seed),
-            MapWindows(val, task),
-            training,
-            error=LOSSES[loss],
-            folder=path / "checkpoints",
-            at_epoch_end=lambda rows: write_history(path, rows),
-            progress=progress,
-            devices=devices,
-            num_nodes=num_nodes,
-            strategy=strategy,
-            accelerator=accelerator,
-        )
-    run = ProteinRun(model.eval(), task, config, {}, history, path, tree)
-    return finish(run, progress=progress)
+        with only_process(path):
+            history = fit(
+                model,
+                MapWindows(train, task, seed=seed),
+                MapWindows(val, task),
+                training,
+                error=LOSSES[loss],
+                folder=path / "checkpoints",
+                at_epoch_end=lambda rows: write_history(path, rows),
+                progress=progress,
+                **machine,
+            )
+            run = ProteinRun(model.eval(), task, config, {}, history, path, tree)
+            return finish(run, progress=progress)
 
 
 def _proteins(data, counts: dict[str, int | None], length, progress: bool):

@@ -75,7 +75,7 @@ def again(description: Mapping[str, Any]) -> "xr.DataTree":
     if description["given"] is None:
         raise ValueError(
             "this run was trained on proteins that were given to it and are not kept with it; give "
-            "them again: run.evaluate(data)"
+            "them again: run.data = tree; to judge it on others: run.evaluate(data)"
         )
     tree, found = given(description["given"])
     if found["fingerprint"] != description["fingerprint"]:

@@ -29,6 +29,15 @@ class ProteinRun(AbstractRun):
     def _data_again(self) -> "xr.DataTree":
         return protein_data.again(self.config["data"])
 
+    def _own(self, tree: "xr.DataTree") -> "xr.DataTree":
+        expected = self.config["data"].get("fingerprint")
+        if expected not in (None, protein_data.fingerprint(tree)):
+            raise ValueError(
+                "these are other proteins than when this run was trained; judge it on those you "
+                "mean: run.evaluate(data)"
+            )
+        return tree
+
     def test_scores(self, *, progress: bool) -> dict[str, float]:
         """Means over the test proteins, each of equal weight, of those that have such pairs."""
         scores = evaluate_maps(self.model, self.proteins("test"), self.task, progress=progress)
@@ -70,4 +79,4 @@ class ProteinRun(AbstractRun):
         """Write one page with everything; its path."""
         from sciops.reporting.protein_report import write_report
 
-        return write_report(self, self.path / "report.html" if path is None else Path(path))
+        return self._write_page(write_report, path)

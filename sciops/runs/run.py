@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 class AbstractRun:
     """A trained model, its task, what was asked for, its scores, its history and its folder."""
 
+    data_marks: Mapping[str, float] = {}  # `marks` of the data that it was trained on
+
     def __init__(
         self,
         model: nn.Module,
@@ -61,7 +63,15 @@ class AbstractRun:
 
     @data.setter
     def data(self, tree: "xr.DataTree") -> None:
-        self._data = tree
+        self._data = self._own(tree)
+
+    def _own(self, tree: "xr.DataTree") -> "xr.DataTree":
+        """The tree, if it is that of this run; otherwise an error, where it can be known."""
+        return tree
+
+    def marks(self) -> dict[str, float]:
+        """Of data that are made again when they are asked for: numbers to recognise them by."""
+        return {}
 
     def _data_again(self) -> "xr.DataTree":
         raise TypeError(f"{type(self).__name__} must define _data_again()")
@@ -69,6 +79,15 @@ class AbstractRun:
     def test_scores(self, *, progress: bool) -> dict[str, float]:
         """Means over the test samples, by name."""
         raise TypeError(f"{type(self).__name__} must define test_scores()")
+
+    def _write_page(self, write, path: str | Path | None) -> Path:
+        file = self.path / "report.html" if path is None else Path(path)
+        try:
+            return write(self, file)
+        except OSError as error:
+            raise OSError(
+                f"cannot write {file} ({error}); write it elsewhere: run.report('elsewhere.html')"
+            ) from error
 
 
 class Run(AbstractRun):
@@ -92,7 +111,18 @@ class Run(AbstractRun):
         return self.task.axes[0].size
 
     def _data_again(self) -> "xr.DataTree":
-        return run_data.again(self.config["name"], self.resolution, self.config["data"])
+        described = self.config["data"]
+        return run_data.again(self.config["name"], self.resolution, described, self.data_marks)
+
+    def _own(self, tree: "xr.DataTree") -> "xr.DataTree":
+        described = self.config["data"]
+        if "fingerprint" in described:
+            return run_data.same_given(tree, described)
+        return run_data.expect_marks(run_data.as_tree(tree), self.data_marks)
+
+    def marks(self) -> dict[str, float]:
+        """Of generated data; given data have a fingerprint in the configuration."""
+        return {} if "fingerprint" in self.config["data"] else run_data.marks(self.data)
 
     def test_scores(self, *, progress: bool) -> dict[str, float]:
         """Means over the test samples; NaN where the prediction of one of them is not finite."""
@@ -182,7 +212,7 @@ class Run(AbstractRun):
         y = evaluation.predict(self.model, tensor, coords=coords)
         return y if isinstance(x, Tensor) else y.numpy()
 
-    def plot(self, samples: Sequence[int] | None = None) -> "Figure":
+    def plot(self, samples: int | Sequence[int] | None = None) -> "Figure":
         """Input, truth, prediction and error of some test samples."""
         from sciops.plots import fields
 
@@ -192,7 +222,7 @@ class Run(AbstractRun):
         """Write one page with everything; its path."""
         from sciops.reporting.report import write_report
 
-        return write_report(self, self.path / "report.html" if path is None else Path(path))
+        return self._write_page(write_report, path)
 
 
 def open_run(path: str | Path) -> AbstractRun:
@@ -201,8 +231,6 @@ def open_run(path: str | Path) -> AbstractRun:
     The model, its scores and its history are in the folder; its data are found or generated again
     when they are asked for.
     """
-    import pandas as pd
-
     path = Path(path).resolve()
     if not (path / "model.json").exists():
         unfinished = (path / "config.json").exists()
@@ -211,13 +239,21 @@ def open_run(path: str | Path) -> AbstractRun:
             if unfinished
             else f"{path} is not a run: it has no model.json; give the folder that was out=… of one"
         )
-    tensors, description = load_model(path)
+    try:
+        tensors, description = load_model(path)
+    except CheckpointError as error:
+        if not any(path.glob("checkpoints/save-*")):
+            raise
+        raise CheckpointError(
+            f"{error}; or remove {path / 'model.json'} and call the same training again, which "
+            "finishes it from checkpoints/"
+        ) from error
     try:
         task, config = task_from(description["task"]), description["config"]
         model = build_model(task, config["model"])
         model.load_state_dict(tensors)
         metrics = {k: math.nan if v is None else v for k, v in description["metrics"].items()}
-        history = pd.read_csv(path / "metrics.csv")
+        history = _history(path / "metrics.csv", config["training"]["epochs"])
     except (KeyError, TypeError, ValueError, RuntimeError, AttributeError, OSError) as error:
         written = description.get("versions", {}).get("sciops", "another program")
         raise CheckpointError(
@@ -225,7 +261,18 @@ def open_run(path: str | Path) -> AbstractRun:
             f"it was written by {written}; copy the whole folder again, or train again"
         ) from error
     kind = _kind_of(config["name"])
-    return kind(model.eval(), task, config, metrics, history, path)
+    run = kind(model.eval(), task, config, metrics, history, path)
+    run.data_marks = description.get("data", {})
+    return run
+
+
+def _history(file: Path, epochs: int) -> "pd.DataFrame":
+    import pandas as pd
+
+    history = pd.read_csv(file)
+    if len(history) != epochs or not file.read_bytes().endswith(b"\n"):
+        raise ValueError(f"{file.name} is cut short: {len(history)} of {epochs} epochs are whole")
+    return history
 
 
 def _kind_of(name: str) -> type[AbstractRun]:
@@ -233,6 +280,10 @@ def _kind_of(name: str) -> type[AbstractRun]:
         from .protein_run import ProteinRun
 
         return ProteinRun
+    if name == "music":
+        from .music_run import MusicRun
+
+        return MusicRun
     return Run
 
 

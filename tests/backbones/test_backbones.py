@@ -127,14 +127,12 @@ def test_only_xd_has_an_architecture():
     assert not any(arch_parameters(make_backbone(task, op, **SMALL)) for op in others)
 
 
-def test_weights_on_the_modes_need_no_l():
-    """What L would make of them, they can be themselves; taps need it, and a depth asks for it."""
-    task = make_task(2)
-    learned = lambda **options: [
-        name for name in "klm" if len(getattr(make_operator("xd", 4, task, **options).frame, name))
-    ]
-    assert learned() == ["k", "m"]
-    assert learned(depth=1) == learned(taps=3) == ["k", "l", "m"]
+def test_a_unet_has_as_many_levels_as_the_shortest_axis_allows():
+    axes = tuple(axis(name, n, True) for name, n in zip("xyz", (32, 32, 10), strict=True))
+    task = Task("test", (Field("a"),), (Field("w"),), axes)
+    assert len(UNet(task, width=2).down) == 3
+    assert UNet(task, width=2)(torch.zeros(1, 1, 32, 32, 10)).shape == (1, 1, 32, 32, 10)
+    assert len(UNet(make_task(2, 20), width=2).down) == 4
 
 
 def test_xd_on_the_grid_starts_as_the_convolution():

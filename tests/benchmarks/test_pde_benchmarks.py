@@ -117,3 +117,15 @@ def test_training_steps_stand_side_by_side(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["benchmark", *options])
     training_steps.main()
     assert "| xd |" in (out := capsys.readouterr().out) and "1.00 of it" in out
+
+
+@pytest.mark.parametrize("module", [pde_accuracy, resolution_transfer])
+def test_a_table_of_nothing_says_so(module, monkeypatch, capsys):
+    call(monkeypatch, module, "--table")
+    assert "Nothing has been measured yet" in capsys.readouterr().out
+
+
+def test_an_unknown_budget_trains_nothing(monkeypatch, capsys, tmp_path):
+    with pytest.raises(SystemExit):
+        call(monkeypatch, pde_accuracy, "tiny", "--budgets", "tme")
+    assert "must be epochs, time" in capsys.readouterr().err and not list(tmp_path.iterdir())

@@ -14,6 +14,7 @@ from sciops.cli.app import app
 from sciops.data.ragged_store import write_ragged
 from sciops.health import Finding, Health
 from sciops.proteins.collection import tree_of
+from tests.music.toy import tree as music_tree
 from tests.proteins.toy import walk
 
 TINY = "--resolution 9 --n-train 8 --n-val 2 --n-test 3 --epochs 1 --batch-size 4 --set width=4"
@@ -122,6 +123,22 @@ def test_proteins_have_a_verb_of_their_own(tmp_path):
     assert result.exit_code == 2 and "there is no op='fno'" in result.output
 
 
+def test_music_has_a_verb_of_its_own(tmp_path):
+    small = "--epochs 1 --set window=8 --set levels=1 --set width=4"
+    store, out = tmp_path / "toy.zarr", tmp_path / "run"
+    write_ragged(store, music_tree())
+    result = run(f"train music --op xd {small} --data {store} --report --out {out}")
+    assert result.exit_code == 0, result.output
+    assert "test_marginal_nats" in result.stdout and (out / "report.html").exists()
+    result = run("evaluate", out)
+    score = sciops.open_run(out).evaluate().attrs["nats"]
+    assert f"over all frames: {score:.4f} nats a frame" in result.stdout
+    rows = {row["score"]: row for row in json.loads(run("evaluate", out, "--json").stdout)}
+    assert rows["frames"]["max"] == 39
+    result = run(f"train music --set collection=bach --data {store} --out {out}2")
+    assert result.exit_code == 2 and "there is no name='bach'" in result.output
+
+
 def test_a_report_is_written_on_request(called):
     assert "report: here/report.html" in run("train darcy --resolution 43 --report").stdout
     assert called.reports == 1
@@ -144,7 +161,8 @@ def test_evaluate(trained, tmp_path):
     assert result.exit_code == 0, result.output
     scores = sciops.open_run(trained).evaluate()
     rows = {row["score"]: row for row in json.loads(result.stdout)}
-    assert set(rows) >= {"relative_l2", "relative_h1", "band_error_low", "band_error_high"}
+    assert set(rows) >= {"relative_l2", "relative_h1", "band_error_low", "band_error_middle"}
+    assert "band_error_high" not in rows  # on 9 points there are no such waves
     for how in ("mean", "median", "min", "max"):
         expected = getattr(scores["relative_l2"], how)().item()
         assert rows["relative_l2"][how] == pytest.approx(expected)
@@ -215,6 +233,18 @@ def test_compare(tmp_path):
     assert list(pd.read_csv(tmp_path / "c.csv")) == list(rows[0])
 
 
+def test_operators_may_have_blanks_between_them(monkeypatch):
+    seen = []
+
+    def compare(name, ops, **options):
+        seen.extend(ops)
+        raise ValueError("enough")
+
+    monkeypatch.setattr(sciops, "compare", compare)
+    CliRunner().invoke(app, ["compare", "darcy", "--ops", "fno, xd"])
+    assert seen == ["fno", "xd"]
+
+
 @pytest.mark.parametrize(("ok", "code"), [(True, 0), (False, 1)])
 def test_doctor(ok, code, monkeypatch):
     health = Health((Finding("memory", ok, "as it is", "close other programs"),))
@@ -272,7 +302,17 @@ def test_a_damaged_run_is_one_line(trained, tmp_path):
     assert len(result.stderr.strip().splitlines()) == 1
 
 
-def test_costs_stand_beside_the_classical_solver(trained):
-    result = run("evaluate", trained, "--costs")
+def test_costs_stand_beside_the_classical_solver(trained, tmp_path):
+    result = run("evaluate", trained, "--costs", "--csv", tmp_path / "costs.csv")
     assert result.exit_code == 0, result.output
+    assert (tmp_path / "costs.csv").read_text().startswith("solver,")
     assert "classical at equal error" in result.stdout and "break_even" in result.stdout
+
+
+def test_an_interrupted_command_says_so(called, monkeypatch):
+    def stopped(*args, **options):
+        raise KeyboardInterrupt("stopped after epoch 3 of 9; the same call goes on from there")
+
+    monkeypatch.setattr(sciops, "train_pde", stopped)
+    result = run("train darcy")
+    assert result.exit_code == 130 and "stopped after epoch 3 of 9" in result.output

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.io
 
-from sciops.data.files import ReadError, list_arrays, read_arrays
+from sciops.data.files import ReadError, list_arrays, read_arrays, read_cells
 from tests.data.file_writers import A, B, shared
 
 
@@ -78,6 +78,40 @@ def test_real_matlab_files_as_scipy_reads_them(name):
         assert array.dtype == theirs[key].dtype
 
 
-def test_real_matlab_cells_are_refused():
+def test_real_matlab_cells_are_refused_as_arrays():
     with pytest.raises(ReadError, match=r"'testdata'.*MATLAB cell"):
         read_arrays(shared("music/JSB_Chorales.mat"), ["testdata"])
+
+
+def cell_of(*arrays):
+    made = np.empty((1, len(arrays)), object)
+    made[0] = arrays
+    return made
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_cells_of_arrays_are_read_one_after_the_other(packed, tmp_path):
+    arrays = [np.arange(6, dtype="u1").reshape(3, 2), A[0], np.array([[1 + 2j]]), np.ones((2, 1))]
+    path, things = tmp_path / "a.mat", {"before": A, "cell": cell_of(*arrays), "after": B}
+    scipy.io.savemat(path, things, do_compression=packed)
+    for ours, expected in zip(read_cells(path, "cell"), arrays, strict=True):
+        np.testing.assert_array_equal(ours, expected)
+        assert ours.dtype == expected.dtype
+    np.testing.assert_array_equal(read_arrays(path, ["after"])["after"].ravel(), B)
+    with pytest.raises(ReadError, match="no MATLAB cell 'after'; it has cell"):
+        read_cells(path, "after")
+    with pytest.raises(ReadError, match="takes more than the limit of 20 bytes"):
+        read_cells(path, "cell", limit_bytes=20)
+
+
+def test_cells_of_other_things_and_damaged_ones_are_refused(tmp_path):
+    path = tmp_path / "a.mat"
+    scipy.io.savemat(path, {"cell": cell_of(A[0], "text")})
+    with pytest.raises(ReadError, match="a cell holds a MATLAB char, not numbers"):
+        read_cells(path, "cell")
+    scipy.io.savemat(path, {"cell": cell_of(A[0], A[1])}, do_compression=True)
+    raw = bytearray(path.read_bytes())
+    raw[-20] ^= 0xFF
+    path.write_bytes(raw)
+    with pytest.raises(ReadError, match="damaged, truncated"):
+        read_cells(path, "cell")

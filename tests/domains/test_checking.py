@@ -7,6 +7,7 @@ import pytest
 import xarray as xr
 
 import sciops
+from sciops.domains.checking import shared_samples
 
 QUIET = dict(progress=False)
 
@@ -126,6 +127,11 @@ def test_a_sample_in_two_splits_is_caught(honest):
     renamed = leaky.assign_coords(sample=[100, 101])  # the same numbers under another name
     tree = xr.DataTree.from_dict({"train": train, "test": renamed})
     assert sciops.check(tree).failures == ["splits (all): train and test share a sample"]
+    twice = renamed.isel(sample=[0, 0]).assign_coords(sample=[100, 101])
+    assert shared_samples({"train": train, "val": test, "test": twice}) == {("train", "test"): 2}
+    other = twice.assign(b=twice["a"] + 1)  # of two inputs both have to be the same
+    other.attrs["inputs"] = [{"variable": "a"}, {"variable": "b"}]
+    assert not shared_samples({"train": other.assign(b=other["a"]), "test": other})
 
 
 def test_one_wrong_sample_among_many_is_caught():

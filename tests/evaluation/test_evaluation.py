@@ -8,8 +8,9 @@ from torch import nn
 from sciops.backbones import make_backbone
 from sciops.data.samples import MemorySamples, task_of
 from sciops.data.store import open_store, write
-from sciops.evaluation.scores import evaluate, geometry, predict
+from sciops.evaluation.scores import BAND_EDGES, evaluate, geometry, predict
 from sciops.metrics import METRICS, band_errors
+from sciops.metrics.spectrum import radial_wave_numbers
 from tests.grid_toy import Y_FIRST, Y_LENGTH, Power, Recorder, Where, closed_line, line, plane
 
 EVERYWHERE = {"relative_l2", "relative_h1", "max_error", "max_absolute_error", "band_error"}
@@ -36,6 +37,8 @@ def one_by_one(model, ds, task, coords=None):
             if not all(place["periodic"]):
                 row["boundary_error"] = METRICS["boundary_error"](*pair, periodic=place["periodic"])
             row["band_error"] = band_errors(*pair, **place)
+            highest = radial_wave_numbers(pair[1], **place).max()
+            row["band_error"][:, [edge > highest for edge in (0, *BAND_EDGES)]] = np.nan
             rows.append({name: value[0].numpy() for name, value in row.items()})
     return {name: np.stack([row[name] for row in rows]) for name in rows[0]}
 
@@ -73,6 +76,17 @@ def test_a_known_error():
     assert (table["band_error"].sel(band="low") > 0.09).all()
     total = np.sqrt((table["band_error"] ** 2).sum("band"))
     np.testing.assert_allclose(total, 0.1, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("points", "last"), [(7, "low"), (8, "middle"), (16, "middle"), (24, "high")]
+)
+def test_bands_that_the_grid_does_not_reach_have_no_error(points, last):
+    ds = line(points)
+    errors = evaluate(Power(2, 1.1), ds, task_of(ds))["band_error"]
+    reached = errors["band"].values[errors.notnull().all("sample")].tolist()
+    assert reached[-1] == last and reached == ["low", "middle", "high"][: len(reached)]
+    assert errors.sel(band=[b for b in errors["band"].values if b not in reached]).isnull().all()
 
 
 def test_labels():
@@ -134,7 +148,7 @@ BAD = [float(line()["a"][i, 0]) for i in (1, 4)]
 
 
 def test_predictions_that_are_not_finite_are_counted():
-    table = evaluate(Broken(), line(), task_of(line()), batch_size=2)
+    table = evaluate(Broken(), line(24), task_of(line(24)), batch_size=2)
     assert table.attrs["nonfinite_predictions"] == 2
     for values in table.data_vars.values():
         lost = np.isnan(values.values.reshape(5, -1))

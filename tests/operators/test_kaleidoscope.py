@@ -9,6 +9,7 @@ from sciops.operators import kaleidoscope
 from sciops.operators.butterfly import bit_reversal, log2_exact
 from sciops.operators.kaleidoscope import (
     Kaleidoscope,
+    built_together,
     dense_is_cheaper,
     dense_matrices,
     dft_blocks,
@@ -323,3 +324,18 @@ def test_wrong_length_is_named_on_the_dense_path():
     assert dense_is_cheaper(8, 1, 2)
     with pytest.raises(ValueError, match=r"order 8 got x of shape \(2, 4\)"):
         Kaleidoscope(identity_blocks(8))(torch.zeros(2, 4))
+
+
+def test_matrices_of_many_layers_are_built_together():
+    maps = [Kaleidoscope(identity_blocks(8, d, dtype=torch.float32)) for d in (1, 2, 1)]
+    maps = [randomise(k, 0.3, seed=seed) for seed, k in enumerate(maps)]
+    alone = [k.as_matrix() for k in maps]
+    with built_together(maps):
+        ready = dense_matrices([maps[2], maps[0]])
+        assert ready[0] is dense_matrices([maps[2]])[0]  # not built again
+        other = Kaleidoscope(identity_blocks(4, dtype=torch.float32))
+        assert torch.equal(other.as_matrix(), torch.eye(4))
+    assert torch.equal(ready[0], alone[2]) and torch.equal(ready[1], alone[0])
+    assert dense_matrices([maps[2]])[0] is not ready[0]
+    ready[0].sum().backward()
+    assert maps[2].values.grad.abs().sum() > 0

@@ -1,9 +1,13 @@
 """neuraloperator's layer through the adapter: the same on even grids, repaired on odd ones."""
 
+import math
+
 import pytest
 import torch
 
+from sciops.backbones.neuralop_fno import NeuralopFno
 from sciops.operators import SpectralConv
+from sciops.task import Axis, Field, Task
 from tests.operators.test_fourier import band_limited, periodic
 
 
@@ -58,3 +62,17 @@ def test_double_precision_and_errors():
         SpectralConv(2, 2, (7, 8))
     with pytest.raises(ValueError, match="expected x of shape"):
         layer(torch.zeros(1, 3, 8, 8))
+
+
+def test_a_repaired_model_is_theirs_on_even_grids_and_goes_on_to_odd_ones():
+    torch.manual_seed(0)
+    axes = tuple(Axis(name, tuple(torch.arange(16).div(16).tolist()), True, 1.0) for name in "xy")
+    task = Task("test", (Field("a"),), (Field("u"),), axes)
+    theirs, repaired = (NeuralopFno(task, width=4, modes=6, repaired=r) for r in (False, True))
+    repaired.load_state_dict(theirs.state_dict())
+    x = torch.randn(2, 1, 16, 16)
+    torch.testing.assert_close(repaired(x), theirs(x))
+    smooth = lambda n: torch.cos(2 * math.pi * torch.arange(n) / n).expand(1, 1, n, n).contiguous()
+    shared = lambda model, n: model(smooth(n))[0, 0, :: n // 15, :: n // 15].detach()
+    moved = lambda model: (shared(model, 45) - shared(model, 90)).norm() / shared(model, 90).norm()
+    assert moved(repaired) < 1e-3 and moved(theirs) > 5e-3

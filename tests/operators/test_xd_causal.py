@@ -124,6 +124,22 @@ def test_many_lags_are_the_filters_they_stand_for(n, extra):
     assert relative_error(layer(x), expected) < 1e-12
 
 
+@pytest.mark.parametrize("n", [5, 16, 17, 50])
+def test_many_lags_with_k_and_m_are_three_steps_one_after_the_other(n):
+    """M̃ on blocks of 16, the convolution across them, K̃ on blocks."""
+    layer = randomise(causal_xd((4, 2), 3, 16, dtype=torch.float64, lags=16), 0.3)
+    k, l_map, m = (getattr(layer.frame, name)[0].as_matrix() for name in "klm")
+
+    def blockwise(matrix, x):
+        parts = [part @ matrix[: part.shape[-1], : part.shape[-1]].mT for part in x.split(16, -1)]
+        return torch.cat(parts, -1)
+
+    filters = (layer.weight.flip(-1) @ l_map[:, :3].mT).flip(-1)
+    x = random_tensor(2, 4, n, dtype=torch.float64)
+    expected = blockwise(k, F.conv1d(F.pad(blockwise(m, x), (15, 0)), filters))
+    assert relative_error(layer(x), expected) < 1e-12
+
+
 def test_start_with_many_lags_is_the_convolution():
     layer = causal_xd((4, 2), 3, 16, lags=32, dilation=2, **EVERYTHING)
     for n in (9, 70):

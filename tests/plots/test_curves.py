@@ -140,6 +140,14 @@ def test_spectra_of_a_transfer_have_a_line_for_each_grid_and_the_target():
         np.testing.assert_array_equal(by_label[label], spectrum[1:])
 
 
+def test_a_refused_grid_has_no_entry_in_the_legend_of_spectra():
+    table = transfer()
+    table["error_spectrum"][2] = np.nan
+    (axes,) = spectra(table).axes
+    labels = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert labels == ["target, 32 points", "error, 8 points", "error, 16 points"]
+
+
 def compared() -> pd.DataFrame:
     errors = pd.DataFrame(
         {"seed_0": [0.04, 0.01], "seed_1": [0.06, 0.03]}, index=pd.Index(["fno", "xd"], name="op")

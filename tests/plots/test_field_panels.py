@@ -167,6 +167,20 @@ def test_of_a_run_the_median_and_the_worst_test_sample_are_shown():
     assert only.get_suptitle().startswith("Sample 0: ")
 
 
+def test_one_number_is_one_sample():
+    ds = data({"x": 6}, n=3)
+    for sample in (1, np.int64(1)):
+        figure, _ = drawn(ds, sample)
+        (part,) = figure.subfigs
+        assert part.get_suptitle().startswith("Sample 1: ")
+
+
+def test_the_only_sample_is_shown_once():
+    figure, _ = drawn(data({"x": 6}, n=1), None)
+    (part,) = figure.subfigs
+    assert part.get_suptitle().startswith("The only sample: ")
+
+
 def test_a_model_alone_is_not_enough():
     with pytest.raises(ValueError, match=r"give fields\(model, ds, task\), or a Run"):
         fields(Copy())

@@ -143,6 +143,11 @@ def test_scores_are_mean_median_and_worst(run, read):
     assert titles == set(median_and_worst(errors))
 
 
+def test_bands_that_the_grid_does_not_reach_have_no_row(read):
+    assert "error in middle wave numbers" in read.text
+    assert "error in high wave numbers" not in read.text
+
+
 def test_transfer_has_a_row_for_each_grid(read):
     table_of = transfer()
     means = table_of["control_upsample"].mean("sample").values

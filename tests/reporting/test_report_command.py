@@ -49,7 +49,7 @@ def test_generated_data_with_settings_of_every_kind(tmp_path, monkeypatch):
     run.config = {**run.config, "seed": 4}
     result = repeated(run)
     assert result.exit_code == 2
-    assert "holds another run (it differs in seed" in result.output
+    assert "holds another run (seed: 3 there, 4 asked for" in result.output
 
 
 def test_data_of_a_store(tmp_path, monkeypatch):

@@ -193,6 +193,8 @@ def test_equal_time_of_real_runs(tmp_path):
         (["xd"], {"seconds": float("nan")}, "seconds=nan must be positive"),
         (["xd"], {"seconds": 9, "epochs": 3}, "epochs=… or seconds=…, not both"),
         (["xd"], {"seconds": 9, "devices": 2}, "do not agree on the time"),
+        (["fno", "conv"], {"frequencies": 4}, "no option frequencies; op='conv' has"),
+        (["fno", "conv"], {"resolution": 5}, r"kernel of \(13, 13\) points is larger"),
     ],
 )
 def test_bad_input_is_refused_before_anything_is_trained(ops, options, message, calls, tmp_path):
@@ -217,7 +219,7 @@ def test_a_run_that_failed_is_named(monkeypatch, tmp_path):
 
 
 def test_only_the_first_process_writes(calls, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(sciops.runs.comparison.rank_zero_only, "rank", 1)
+    monkeypatch.setattr(sciops.runs.folder.rank_zero_only, "rank", 1)
     compare("darcy", ["xd"], seeds=1, out=tmp_path)
     assert not (tmp_path / "comparison.csv").exists()
     assert capsys.readouterr().err == ""

@@ -19,8 +19,9 @@ import sciops.runs.pde
 import sciops.training
 from sciops.backbones import BASELINES
 from sciops.backbones.choice import OPERATORS
+from sciops.config import CHANGES
 from sciops.domains import DOMAINS, domain_named
-from sciops.runs.pde import RATES, _network_options, _symmetries
+from sciops.runs.pde import _network_options, _symmetries
 from sciops.task import Axis, Field, Task
 from tests.run_toy import darcy, files, flow, lines, on_lines, uneven_lines
 from tests.training_toy import trained
@@ -72,14 +73,21 @@ def errors_of(run) -> list:
         (dict(rate="high"), "rate='high' must be a number"),
         (dict(n_val=0), "n_val=0 must be a whole number ≥ 1"),
         (dict(n_train=2.5), "n_train=2.5 must be a whole number ≥ 1"),
+        (dict(n_train=True), "n_train=True must be a whole number ≥ 1"),
+        (dict(name="protein"), r"trained by sciops\.train_protein"),
+        (dict(name={"darcy"}), "no data set {'darcy'}; there are burgers"),
+        (dict(op=["xd"]), r"no op=\['xd'\]; there are conv"),
+        (dict(resolution=17.0), "resolution=17.0 must be a whole number"),
+        (dict(blocks=0), "blocks=0 must be a whole number ≥ 1"),
+        (dict(devices=0), "this machine cannot train with devices=0"),
         (dict(coarse=0.5), "coarse=0.5 divides the epochs among several grids; there is one"),
         (dict(resolution=[9, 12], coarse=1.0), "coarse=1.0 must be a share of the epochs"),
         (dict(resolution=[]), r"resolution=\[\] is empty"),
-        (dict(resolution=["a"]), "must be a whole number, or several"),
+        (dict(resolution=["a"]), "resolution='a' must be a whole number ≥ 1"),
         (dict(high=-3.0), "high=-3.0 must be a positive number"),
         (dict(width=-1), "no network with .*'width': -1"),
         (dict(width="wide"), "no network with .*'width': 'wide'"),
-        (dict(op="unet", resolution=9), "U-Net of 4 levels needs 16 points"),
+        (dict(op="unet", levels=4, resolution=9), "U-Net of 4 levels needs 16 points"),
         (dict(op="conv", resolution=5), r"kernel of \(13, 13\) points is larger than the grid"),
         (dict(op="xd-grid", resolution=[9, 17]), r"built for size=\(17, 17\)"),
     ],
@@ -99,12 +107,28 @@ def test_what_cannot_work_is_refused_before_anything_is_made(
         (dict(resolution=64), "the data have 16 points on an axis, resolution=64 cannot be had"),
         (dict(viscosity=0.1), "viscosity are parameters of data to be generated"),
         (dict(n_train=9), "n_train=9, but the data have 7 train samples"),
+        (dict(n_train="3"), "n_train='3' must be a whole number"),
+        (dict(n_train=3.0), "n_train=3.0 must be a whole number"),
+        (dict(resolution=[16, 32]), r"resolution=\[16, 32\] cannot be had"),
         (dict(data=xr.Dataset()), "data=Dataset must be a zarr store, an xarray.DataTree"),
     ],
 )
 def test_given_data_leave_no_choice(changes, message, tmp_path):
     with pytest.raises(ValueError, match=message):
-        sciops.train_pde("burgers", **{"data": {**lines(), "val": lines()["test"]}, **changes})
+        sciops.train_pde("burgers", **{"data": lines(train=7, val=2, test=3), **changes})
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_a_machine_without_gpu_says_so(tmp_path):
+    with pytest.raises(ValueError, match=r"cannot train with .*accelerator='gpu'"):
+        on_lines(tmp_path / "run", accelerator="gpu")
+    assert not (tmp_path / "run").exists()
+
+
+def test_numbers_may_be_those_of_numpy(tmp_path):
+    numbers = dict(epochs=1, seed=1, n_train=4, batch_size=2)
+    run = on_lines(tmp_path / "run", **{k: np.int64(n) for k, n in numbers.items()})
+    assert same_bits(run, on_lines(tmp_path / "run", resolution=[16], **numbers))
 
 
 def test_data_of_another_equation_are_refused(tmp_path):
@@ -119,7 +143,7 @@ def test_a_name_means_one_option():
     of_networks = {
         option
         for op in [*OPERATORS, *BASELINES]
-        for option in (*_network_options(op, "steps"), *RATES)
+        for option in (*_network_options(op, "steps"), *CHANGES)
     }
     for name in DOMAINS:
         assert not of_networks & set(domain_named(name).parameters)
@@ -220,11 +244,15 @@ def test_a_finished_run_is_returned(run, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("changes", "name"), [(dict(seed=1), "seed, training"), (dict(taps=5), "model")]
+    ("changes", "difference"),
+    [
+        (dict(seed=1), "seed: 0 there, 1 asked for; training.seed: 0 there, 1 asked for"),
+        (dict(taps=5), "model.taps: 3 there, 5 asked for"),
+    ],
 )
-def test_a_folder_of_another_run_is_refused_and_left_alone(changes, name, run):
+def test_a_folder_of_another_run_is_refused_and_left_alone(changes, difference, run):
     before = files(run.path)
-    with pytest.raises(ValueError, match=rf"holds another run \(it differs in {name}\)"):
+    with pytest.raises(ValueError, match=rf"holds another run \({difference}\)"):
         darcy(run.path, **changes)
     assert files(run.path) == before
 
@@ -233,7 +261,7 @@ def test_other_data_are_another_run(tmp_path):
     on_lines(tmp_path / "run")
     changed = lines()
     changed["train"]["u"].values[0, 0] += 1
-    with pytest.raises(ValueError, match="differs in data"):
+    with pytest.raises(ValueError, match=r"data.fingerprint: .* asked for"):
         on_lines(tmp_path / "run", changed)
 
 
@@ -251,7 +279,7 @@ def test_a_run_that_was_trained_and_not_judged_is_only_judged(tmp_path, monkeypa
     with pytest.raises(ValueError, match="a run that was not finished; call the same training"):
         sciops.open_run(tmp_path / "run")
     monkeypatch.undo()
-    monkeypatch.setattr(sciops.training.pl, "Trainer", stopped)
+    monkeypatch.setattr(sciops.training.pl.Trainer, "fit", stopped)
     again = on_lines(tmp_path / "run")
     assert same_bits(whole, again)
     assert again.metrics["test_relative_l2"] == whole.metrics["test_relative_l2"]
@@ -360,6 +388,8 @@ def test_forecasts(forecast, tmp_path, monkeypatch):
     error = float(run.evaluate()["relative_l2"].mean())
     assert run.metrics["test_relative_l2"] == pytest.approx(error)
     assert run.config["model"]["forecast"] == forecast
+    page = run.report().read_text()
+    assert "How far it forecasts" in page and "until t = " in page
     longer = run.rollout(steps=3)
     assert longer["relative_l2"].shape == (3, 3)
     assert longer["relative_l2"].isnull().sum() == 3  # beyond the data

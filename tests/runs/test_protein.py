@@ -93,8 +93,13 @@ def test_data_of_a_store_are_found_again(tmp_path):
         sciops.open_run(tmp_path / "run").evaluate()
     in_memory = trained(tmp_path / "memory")
     assert in_memory.path.exists()
-    with pytest.raises(ValueError, match="give them again"):
-        sciops.open_run(tmp_path / "memory").evaluate()
+    opened = sciops.open_run(tmp_path / "memory")
+    with pytest.raises(ValueError, match=r"give them again: run.data = tree"):
+        opened.evaluate()
+    with pytest.raises(ValueError, match="other proteins than when this run was trained"):
+        opened.data = tree_of({s: [walk(20, 20, s)] for s in ("train", "val", "test")}, {})
+    opened.data = tree()
+    assert opened.evaluate().equals(in_memory.evaluate())
 
 
 def test_synthetic_chains_are_the_default(tmp_path, monkeypatch):

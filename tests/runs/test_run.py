@@ -9,11 +9,13 @@ import torch
 import xarray as xr
 
 import sciops
+import sciops.reporting.report
+import sciops.runs.data
 from sciops.checkpoint import CheckpointError, load_model, save_model
 from sciops.data.store import write
 from sciops.runs.run import open_run
 from tests.grid_toy import closed_line, line
-from tests.run_toy import UNEVEN, darcy, flow, lines, on_lines, uneven_lines
+from tests.run_toy import NUMBERS, UNEVEN, darcy, flow, lines, on_lines, uneven_lines
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -73,7 +75,7 @@ def test_what_is_not_a_run_is_refused(tmp_path):
         ("model.json", r"model\.json (is not the JSON|was changed)"),
     ],
 )
-def test_damaged_files_are_noticed(name, message, copied):
+def test_damaged_files_are_noticed(name, message, copied, of_lines):
     content = bytearray((copied / name).read_bytes())
     content[len(content) // 2] ^= 1
     (copied / name).write_bytes(content)
@@ -84,6 +86,22 @@ def test_damaged_files_are_noticed(name, message, copied):
     (copied / name).write_bytes(b"")
     with pytest.raises(CheckpointError, match=name.replace(".", r"\.")):
         open_run(copied)
+    with pytest.raises(CheckpointError, match=r"remove .*model\.json and call the same training"):
+        on_lines(copied)
+    (copied / "model.json").unlink()
+    assert on_lines(copied).metrics == of_lines.metrics
+    shutil.rmtree(copied / "checkpoints")
+    (copied / "model.safetensors").unlink()
+    with pytest.raises(CheckpointError, match=r"or save it again$"):
+        open_run(copied)
+
+
+def test_a_history_that_was_cut_is_noticed(copied):
+    whole = (copied / "metrics.csv").read_bytes()
+    for length in (len(whole) - 1, whole.index(b"\n2,") + 1):
+        (copied / "metrics.csv").write_bytes(whole[:length])
+        with pytest.raises(CheckpointError, match=r"metrics\.csv is cut short: \d of 2 epochs"):
+            open_run(copied)
 
 
 def test_missing_files_are_named(copied):
@@ -122,11 +140,54 @@ def test_scores_that_are_not_numbers_come_back(copied):
 
 def test_arrays_that_are_not_kept_are_asked_for(of_lines):
     opened = open_run(of_lines.path)
-    with pytest.raises(ValueError, match=r"not kept with it; give them again: run\.evaluate\(data"):
-        opened.evaluate()
+    with pytest.raises(ValueError, match=r"not kept with it; give them again: run\.data = "):
+        opened.plot()
     scores = opened.evaluate(lines())
     assert float(scores["relative_l2"].mean()) == of_lines.metrics["test_relative_l2"]
     xr.testing.assert_identical(scores, opened.evaluate(lines()["test"]))
+    changed = lines()
+    changed["test"]["u"].values[0, 0] += 1
+    with pytest.raises(ValueError, match=r"other data than when .* trained; judge it on"):
+        opened.data = changed
+    opened.data = lines()
+    xr.testing.assert_identical(opened.evaluate(), of_lines.evaluate())
+    assert opened.plot() is not None
+
+
+@pytest.mark.parametrize(("factor", "same"), [(1 + 1e-6, True), (1.001, False)])
+def test_a_solver_that_has_changed_is_noticed(factor, same, run, monkeypatch):
+    """But not the rounding of another machine."""
+
+    def changed(*args, **options):
+        splits = {name: child.to_dataset() for name, child in load(*args, **options).items()}
+        return xr.DataTree.from_dict({n: ds.assign(u=factor * ds["u"]) for n, ds in splits.items()})
+
+    load = sciops.runs.data.load
+    monkeypatch.setattr(sciops.runs.data, "load", changed)
+    message = r"other data than .*train\.u has .* a default or a solver of sciops has changed"
+    for data in (lambda: open_run(run.path).data, lambda: darcy(run.path).data):
+        if same:
+            assert set(data().children) == {"train", "val", "test"}
+        else:
+            with pytest.raises(ValueError, match=message):
+                data()
+
+
+def test_a_run_of_an_older_version_has_no_marks_of_its_data(run, tmp_path):
+    copied = shutil.copytree(run.path, tmp_path / "copied")
+    tensors, description = load_model(copied)
+    assert description.pop("data").keys() == {f"{s}.{v}" for s in run.data for v in "au"}
+    save_model(copied, tensors, description)
+    xr.testing.assert_identical(open_run(copied).evaluate(), run.evaluate())
+
+
+def test_a_page_that_cannot_be_written_may_go_elsewhere(of_lines, tmp_path, monkeypatch):
+    def fail(*_):
+        raise PermissionError("read-only")
+
+    monkeypatch.setattr(sciops.reporting.report, "write_text", fail)
+    with pytest.raises(OSError, match=r"cannot write .*report\.html .*run\.report\('elsewhere"):
+        of_lines.report()
 
 
 def test_a_store_is_found_again_unless_it_has_changed(tmp_path):
@@ -227,8 +288,9 @@ def test_an_operator_of_one_grid_says_so(tmp_path):
 def test_someones_samples_on_other_grids_are_given(of_lines):
     with pytest.raises(ValueError, match=r"no solver can make .* run\.transfer\(data="):
         of_lines.transfer([32])
-    table = of_lines.transfer(data={16: lines()["test"], 32: line(32, 3)})
-    expected = of_lines.evaluate(line(32, 3))["relative_l2"]
+    finer = line(32, 3, first=NUMBERS["test"])
+    table = of_lines.transfer(data={16: lines()["test"], 32: finer})
+    expected = of_lines.evaluate(finer)["relative_l2"]
     np.testing.assert_allclose(table["relative_l2"].sel(resolution=32), expected, rtol=1e-5)
 
 

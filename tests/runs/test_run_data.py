@@ -60,7 +60,7 @@ def test_a_tree_may_have_its_labels_at_its_root():
 
 def test_dimensions_may_be_in_any_order():
     """Samples and time first is what the inner loop takes for granted."""
-    split = {"train": plane(frames=4), "test": plane(frames=4)}
+    split = {"train": plane(frames=4), "test": plane(frames=4, first=60)}
     tree, described = given(split, NOTHING)
     turned = {name: ds.transpose("x", "time", "y", "sample") for name, ds in split.items()}
     other, described_other = given(turned, NOTHING)
@@ -82,6 +82,11 @@ def with_nan(ds: xr.Dataset) -> xr.Dataset:
     return ds
 
 
+def with_zero(ds: xr.Dataset) -> xr.Dataset:
+    ds["u"][1] = 0
+    return ds
+
+
 def without_labels(splits):
     return {name: ds.drop_attrs() for name, ds in splits.items()}
 
@@ -98,6 +103,7 @@ def without_labels(splits):
         (bad("val", lambda ds: ds.isel(sample=0)), r"'val': 'a' should have the dimensions"),
         (bad("val", lambda ds: ds.isel(sample=[])), "'val': the data have no sample"),
         (bad("test", with_nan), r"'u' of test has NaN .* in 2 of 3 samples .* number 1, 2\)"),
+        (bad("test", with_zero), r"of test are 0 everywhere in 1 of 3 .* number 1\), .*leave them"),
         (bad("train", with_nan), "'u' of train has NaN or infinite values in 2 of 7"),
         (bad("test", lambda _: line(32, 3)), r"'test' lies on another grid .* run\.evaluate\(data"),
         (bad("val", lambda ds: ds.assign_coords(x=ds["x"] * 2)), "'val': the model was trained on"),
@@ -112,6 +118,22 @@ def without_labels(splits):
 def test_data_that_will_not_do(data, message):
     with pytest.raises(ValueError, match=message):
         given(data, NOTHING)
+
+
+def test_of_a_forecast_only_the_frames_to_be_found_must_not_be_zero():
+    data = {"train": plane(frames=4), "test": plane(frames=4, first=60)}
+    data["train"]["w"][2, :2] = 0
+    given(data, NOTHING)
+    data["train"]["w"][2, 2:] = 0
+    with pytest.raises(ValueError, match="targets of train are 0 everywhere in 1 of 3 samples"):
+        given(data, NOTHING)
+
+
+def test_samples_in_two_splits_are_told():
+    leaky = {"train": line(16, 7), "val": line(16, 2, first=60), "test": line(16, 5, first=45)}
+    with pytest.warns(UserWarning, match="2 of the 5 samples of test are also in train") as told:
+        given(leaky, NOTHING)
+    assert len(told) == 1
 
 
 def test_a_store_that_is_not_there_is_an_error(tmp_path):
@@ -133,8 +155,9 @@ def test_the_fingerprint_is_of_what_is_learned():
     assert prints(closed) != expected
     moved = {n: ds.assign_coords(x=2 * ds["x"]) for n, ds in lines().items()}
     assert prints(moved) != expected
-    swapped = {"train": line(16, 3), "val": line(16, 4), "test": line(16, 3)}
-    other = {"train": line(16, 4), "val": line(16, 3), "test": line(16, 3)}
+    one, two, three = (line(16, 3, first=number) for number in (40, 60, 80))
+    swapped = {"train": one, "val": two, "test": three}
+    other = {"train": two, "val": one, "test": three}
     assert prints(swapped) != prints(other)
 
 

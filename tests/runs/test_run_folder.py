@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 
 import numpy as np
 import pandas as pd
@@ -10,13 +11,21 @@ import torch
 import xarray as xr
 from torch import nn
 
+import sciops.atomic
+import sciops.runs.folder
+from sciops.atomic import write_text, writing
 from sciops.data.samples import task_of
-from sciops.runs.folder import as_json, claim, finish, versions
+from sciops.runs.folder import as_json, claim, finish, only_process, versions
 from sciops.runs.run import Run
 from tests.grid_toy import Power
 from tests.run_toy import files, lines
 
-CONFIG = {"name": "toy", "op": "xd", "model": {"op": "xd", "taps": 3}}
+CONFIG = {
+    "name": "toy",
+    "op": "xd",
+    "model": {"op": "xd", "taps": 3},
+    "data": {"fingerprint": "1f2e"},
+}
 
 
 def test_a_new_folder_is_claimed_and_taken_up_again(tmp_path):
@@ -29,24 +38,26 @@ def test_a_new_folder_is_claimed_and_taken_up_again(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("change", "names"),
+    ("change", "difference"),
     [
-        ({"op": "fno"}, "op"),
-        ({"model": {"op": "xd", "taps": 5}}, "model"),
-        ({"later": 1}, "later"),
+        ({"op": "fno"}, "op: xd there, fno asked for"),
+        ({"model": {"op": "xd", "taps": 5}}, "model.taps: 3 there, 5 asked for"),
+        ({"later": 1}, "later: nothing there, 1 asked for"),
+        ({"later": None}, "later: nothing there, None asked for"),
+        ({"op": "fno", "later": 1}, "op: xd .*; later: nothing there, 1 asked for"),
     ],
 )
-def test_a_folder_of_another_run_is_refused(change, names, tmp_path):
+def test_a_folder_of_another_run_is_refused(change, difference, tmp_path):
     claim(tmp_path / "run", CONFIG)
     before = files(tmp_path)
-    with pytest.raises(ValueError, match=rf"holds another run \(it differs in {names}\)"):
+    with pytest.raises(ValueError, match=rf"holds another run \({difference}\)"):
         claim(tmp_path / "run", {**CONFIG, **change})
     assert files(tmp_path) == before
 
 
 def test_an_option_that_is_no_longer_there_is_a_difference(tmp_path):
     claim(tmp_path / "run", {**CONFIG, "earlier": 1})
-    with pytest.raises(ValueError, match=r"differs in earlier\)"):
+    with pytest.raises(ValueError, match=r"\(earlier: 1 there, nothing asked for\)"):
         claim(tmp_path / "run", CONFIG)
 
 
@@ -67,9 +78,47 @@ def test_a_damaged_configuration_is_said_to_be(content, tmp_path):
 
 
 def test_what_a_process_killed_while_claiming_leaves_is_no_obstacle(tmp_path):
-    (tmp_path / ".config.json.partial").write_text('{"na')
+    (tmp_path / ".config.json.123.partial").write_text('{"na')
     assert claim(tmp_path, CONFIG) == (tmp_path, False)
     assert list(files(tmp_path)) == ["config.json"]
+
+
+def test_of_two_that_claim_at_once_the_second_is_refused(tmp_path, monkeypatch):
+    def after_another(path):
+        with writing(path):
+            (path / "config.json").write_text(json.dumps({**CONFIG, "op": "fno"}))
+        return writing(path)
+
+    monkeypatch.setattr(sciops.runs.folder, "writing", after_another)
+    with pytest.raises(ValueError, match="op: fno there, xd asked for"):
+        claim(tmp_path / "run", CONFIG)
+
+
+def test_two_processes_may_write_one_file(tmp_path, monkeypatch):
+    def while_another_writes(path):
+        monkeypatch.setattr(sciops.atomic, "flush", flush)
+        monkeypatch.setattr(os, "getpid", lambda: -1)
+        write_text(tmp_path / "a", "other")
+
+    flush = sciops.atomic.flush
+    monkeypatch.setattr(sciops.atomic, "flush", while_another_writes)
+    write_text(tmp_path / "a", "own")
+    assert files(tmp_path) == {"a": b"own"}
+
+
+def test_one_process_trains_in_a_folder(tmp_path, monkeypatch):
+    path, _ = claim(tmp_path / "run", CONFIG)
+    (path / ".metrics.csv.123.partial").touch()
+    with only_process(path):
+        assert list(files(path)) == ["config.json"]
+        with pytest.raises(ValueError, match="another process trains in this folder; wait"):
+            only_process(path).__enter__()
+        monkeypatch.setattr(sciops.runs.folder.rank_zero_only, "rank", 1)
+        with only_process(path):  # a process of the same group
+            pass
+        monkeypatch.undo()
+    with only_process(path):
+        pass
 
 
 def test_folders_without_a_name_are_told_apart(tmp_path, monkeypatch):
