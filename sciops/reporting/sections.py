@@ -134,10 +134,12 @@ def maps_section(model: nn.Module, moved: "pd.DataFrame") -> str:
 
 def rollout_section(rolled: "xr.Dataset") -> str:
     """A forecast step by step."""
-    horizon = rolled["stability_horizon"].values
+    horizon = float(rolled["stability_horizon"].median())
+    known = rolled["time"].values[rolled["relative_l2"].notnull().any("sample").values]
+    end = ", the end of the data" if len(known) and horizon >= known[-1] else ""
     text = (
         f"The median forecast stays below a relative error of {rolled.attrs['threshold']:g} until "
-        f"t = {short(float(np.median(horizon)))}."
+        f"t = {short(horizon)}{end}."
     )
     caption = "Every frame is predicted from predicted ones; truth as far as the data go."
     figure = drawing(plots.rollout_figure(rolled), "rollout", caption)
