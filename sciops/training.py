@@ -264,7 +264,7 @@ def fit(
         loaders = [DataLoader(train, batch_sampler=sampler, collate_fn=as_it_is)]
         if val is not None:
             loaders.append(DataLoader(val, batch_size=how.batch_size, collate_fn=as_it_is))
-        with _quietly(), kept_heap():
+        with quietly(), kept_heap():
             trainer = pl.Trainer(
                 max_epochs=left,
                 accelerator=accelerator,
@@ -306,7 +306,7 @@ def _resume(loop: Loop) -> None:
 
 
 @contextlib.contextmanager
-def _quietly() -> Iterator[None]:
+def quietly() -> Iterator[None]:
     """Without Lightning's advice, which is for other kinds of data."""
     logger = logging.getLogger("pytorch_lightning")
     level = logger.level

@@ -22,7 +22,8 @@ from sciops.domains import domain_named
 from sciops.training import TrainingFailed
 
 from .folder import RUNS, is_first_process
-from .pde import planned, train_pde
+from .pde import train_pde
+from .plan import planned
 from .run import Run
 
 if TYPE_CHECKING:

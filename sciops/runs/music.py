@@ -15,7 +15,8 @@ from . import music_data
 from .data import whole
 from .folder import as_json, claim, finish, only_process, write_history
 from .music_run import MusicRun
-from .pde import expect_machine, own_random_numbers
+from .pde import own_random_numbers
+from .plan import expect_machine
 from .run import open_run
 
 COUNTS = {"train": 200, "val": 40, "test": 40}

@@ -1,42 +1,28 @@
-"""`train_pde`: from the name of an equation, or your own data, to a trained and judged model.
-
-What cannot work is refused first, before data are generated or a folder is touched.
-"""
+"""`train_pde`: from the name of an equation, or your own data, to a trained and judged model."""
 
 import contextlib
-import inspect
-import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
-import numpy as np
-import pytorch_lightning as pl
 import torch
-from pytorch_lightning.utilities.exceptions import MisconfigurationException
 
-from sciops.backbones import BASELINES, FnoCnn, build_model
-from sciops.backbones.choice import OPERATORS
-from sciops.backbones.forecasting import WAYS
+from sciops.backbones import build_model
 from sciops.checkpoint import rng_state, set_rng_state
-from sciops.config import CHANGES, Training, changed
+from sciops.config import changed
 from sciops.data.samples import MemorySamples, task_of
 from sciops.data.several_grids import SeveralGrids
 from sciops.data.symmetries import fitting
 from sciops.data.windows import WindowSamples
-from sciops.domains import DOMAINS, domain_named
+from sciops.domains import domain_named
 from sciops.evaluation.grids import coords_of, trained_grid
 from sciops.metrics.field import relative_l2
 from sciops.task import Task
-from sciops.training import _quietly, fit
+from sciops.training import fit
 
-from .data import generated, given, task_to_be, whole
 from .folder import as_json, claim, finish, only_process, write_history
-from .recipes import Settings, settings
+from .plan import planned
 from .run import Run, open_run
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 OF_ONE_GRID = ("neuralop", "xd-grid")  # know of no points but those of the usual grid
 
@@ -177,169 +163,3 @@ def own_random_numbers(seed: int) -> Iterator[None]:
         yield
     finally:
         set_rng_state(before)
-
-
-# --- refusing what cannot work --------------------------------------------------------------------
-
-
-class Plan(NamedTuple):
-    """What `train_pde` is going to do."""
-
-    training: Training
-    model: dict[str, Any]
-    augment: bool
-    machine: dict[str, Any]
-    data: "Callable[[], tuple[list[xr.DataTree], dict[str, Any]]]"  # made when called
-
-
-def planned(
-    name: str,
-    op: str,
-    *,
-    resolution: int | Sequence[int] | None = None,
-    n_train: int | None = None,
-    n_val: int | None = None,
-    n_test: int | None = None,
-    epochs: int | None = None,
-    batch_size: int | None = None,
-    seed: int = 0,
-    data=None,
-    recipe: str = "quick",
-    forecast: str | None = None,
-    augment: bool | None = None,
-    coarse: float | None = None,
-    progress: bool = True,
-    devices: int = 1,
-    num_nodes: int = 1,
-    strategy: str = "auto",
-    accelerator: str = "cpu",
-    **options,
-) -> Plan:
-    """The plan of `train_pde`, if it can work; nothing is generated and no folder is touched."""
-    forecast = _forecast(name, forecast)
-    parameters, rates, network = _sorted_options(name, op, forecast, options)
-    usual = settings(name, op, recipe, forecast)
-    numbers = dict(epochs=whole(epochs, "epochs"), batch_size=whole(batch_size, "batch_size"))
-    numbers |= dict(seed=whole(seed, "seed", least=0), coarse=coarse)
-    training = changed(usual.training, **numbers, **rates)
-    model = {"op": op, "forecast": forecast, **usual.model, **network}
-    counts = {"train": n_train, "val": n_val, "test": n_test}
-    if coarse is not None and np.size(resolution) == 1:
-        raise ValueError(f"coarse={coarse} divides the epochs among several grids; there is one")
-    machine = dict(devices=devices, num_nodes=num_nodes, strategy=strategy, accelerator=accelerator)
-    expect_machine(machine)
-    if data is None:
-        grids, counts = _grids(resolution, usual.resolution, forecast), _counts(counts, usual)
-        _rehearse([task_to_be(name, r, parameters) for r in grids], model)
-
-        def made():
-            pairs = [generated(name, r, counts, parameters, progress=progress) for r in grids]
-            return [tree for tree, _ in pairs], pairs[-1][1]
-
-    else:
-        tree, described = given(data, counts)
-        _expect_no_choice(name, resolution, parameters, tree)
-        _rehearse([task_of(tree["train"].to_dataset())], model)
-
-        def made():
-            return [tree], described
-
-    return Plan(training, model, usual.augment if augment is None else augment, machine, made)
-
-
-def expect_machine(machine: Mapping[str, Any]) -> None:
-    """Have Lightning look for the processors; from now on it knows which process this one is."""
-    quiet = ("logger", "enable_checkpointing", "enable_model_summary", "enable_progress_bar")
-    try:
-        with _quietly(), warnings.catch_warnings(action="ignore"):
-            pl.Trainer(**machine, **dict.fromkeys(quiet, False))
-    except (MisconfigurationException, TypeError, RuntimeError) as error:
-        asked = ", ".join(f"{name}={value!r}" for name, value in machine.items())
-        raise ValueError(f"this machine cannot train with {asked}: {error}") from error
-
-
-def _sorted_options(
-    name: str, op: str, forecast: str | None, options: Mapping[str, Any]
-) -> tuple[dict, dict, dict]:
-    """Parameters of the equation, changes of the optimisers, options of the network."""
-    kinds = tuple(domain_named(name).parameters), CHANGES, _network_options(op, forecast)
-    unknown = [key for key in options if not any(key in kind for kind in kinds)]
-    if unknown:
-        raise ValueError(
-            f"there is no option {', '.join(unknown)}; op={op!r} has {', '.join(kinds[2])}, "
-            f"{name} has {', '.join(kinds[0])}, and both have {', '.join(CHANGES)}"
-        )
-    return tuple({k: v for k, v in options.items() if k in kind} for kind in kinds)
-
-
-def _network_options(op: str, forecast: str | None) -> tuple[str, ...]:
-    known = [*OPERATORS, *BASELINES]
-    if op not in known:
-        raise ValueError(f"there is no op={op!r}; there are {', '.join(known)}")
-    makers = [BASELINES[op]] if op in BASELINES else [FnoCnn, OPERATORS[op]]
-    known = [p for maker in makers for p in inspect.signature(maker).parameters.values()]
-    noise = ["noise"] if forecast == "steps" else []
-    return tuple([p.name for p in known if p.kind is p.KEYWORD_ONLY] + noise)
-
-
-def _forecast(name: str, forecast: str | None) -> str | None:
-    if name in ("protein", "music"):
-        raise ValueError(f"{name} is no equation: it is trained by sciops.train_{name}(…)")
-    in_time = any(field.frames for field in domain_named(name).inputs)
-    if forecast is None:
-        return WAYS[0] if in_time else None
-    if not in_time:
-        raise ValueError(
-            f"{name} has no frames in time to forecast; leave forecast={forecast!r} out"
-        )
-    if forecast not in WAYS:
-        raise ValueError(f"forecast={forecast!r} is not known; choose one of {', '.join(WAYS)}")
-    return forecast
-
-
-def _counts(asked: Mapping[str, int | None], usual: Settings) -> dict[str, int]:
-    counts = {s: getattr(usual, f"n_{s}") if n is None else n for s, n in asked.items()}
-    return {split: whole(n, f"n_{split}") for split, n in counts.items()}
-
-
-def _grids(resolution: int | Sequence[int] | None, usual: int, forecast: str | None) -> list[int]:
-    asked = usual if resolution is None else resolution
-    grids = [asked] if np.ndim(asked) == 0 else list(asked)
-    if not grids:
-        raise ValueError("resolution=[] is empty; give one or several numbers of points")
-    if forecast == "steps" and len(grids) > 1:
-        raise ValueError("forecast='steps' is trained on one grid; give one resolution")
-    return [whole(points, "resolution") for points in grids]
-
-
-def _rehearse(tasks: Sequence[Task], model: Mapping[str, Any]) -> None:
-    """Build the network of the last task and run it once on the grid of each."""
-    coords = coords_of(tasks[-1], trained_grid(tasks[-1]))
-    where = () if coords is None else (coords,)
-    try:
-        with torch.random.fork_rng(devices=[]), torch.no_grad():
-            network = build_model(tasks[-1], model)
-            for task in reversed(tasks):
-                size = [axis.size for axis in task.axes]
-                x, y = (torch.zeros(1, c, *size) for c in (task.in_channels, task.out_channels))
-                network.fit(x, y)(x, *where)
-    except (TypeError, RuntimeError) as error:  # of torch, about a number that makes no sense
-        raise ValueError(f"there is no network with {dict(model)}: {error}") from error
-
-
-def _expect_no_choice(name: str, resolution, parameters: dict, tree: "xr.DataTree") -> None:
-    """Given data have their grid and their equation already."""
-    task = task_of(tree["train"].to_dataset())
-    size = task.axes[0].size
-    if resolution is not None and np.ravel(resolution).tolist() != [size]:
-        raise ValueError(
-            f"the data have {size} points on an axis, resolution={resolution} cannot be had; leave "
-            "it out, or thin the data with sciops.read(…, resolution=…)"
-        )
-    if parameters:
-        raise ValueError(
-            f"{', '.join(parameters)} are parameters of data to be generated, but data are given; "
-            "leave them out"
-        )
-    if task.name != name and task.name in DOMAINS:
-        raise ValueError(f"these are data of {task.name!r}, not of {name!r}; say which you mean")

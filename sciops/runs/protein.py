@@ -14,7 +14,8 @@ from sciops.training import fit
 from . import protein_data
 from .data import whole
 from .folder import as_json, claim, finish, only_process, write_history
-from .pde import expect_machine, own_random_numbers
+from .pde import own_random_numbers
+from .plan import expect_machine
 from .protein_run import ProteinRun
 from .run import open_run
 

@@ -21,7 +21,8 @@ from sciops.backbones import BASELINES
 from sciops.backbones.choice import OPERATORS
 from sciops.config import CHANGES
 from sciops.domains import DOMAINS, domain_named
-from sciops.runs.pde import _network_options, _symmetries
+from sciops.runs.pde import _symmetries
+from sciops.runs.plan import network_options
 from sciops.task import Axis, Field, Task
 from tests.run_toy import darcy, files, flow, lines, on_lines, uneven_lines
 from tests.training_toy import trained
@@ -143,7 +144,7 @@ def test_a_name_means_one_option():
     of_networks = {
         option
         for op in [*OPERATORS, *BASELINES]
-        for option in (*_network_options(op, "steps"), *CHANGES)
+        for option in (*network_options(op, "steps"), *CHANGES)
     }
     for name in DOMAINS:
         assert not of_networks & set(domain_named(name).parameters)

@@ -6,7 +6,7 @@ from sciops.backbones import BASELINES
 from sciops.backbones.choice import OPERATORS
 from sciops.config import training_from
 from sciops.domains import DOMAINS
-from sciops.runs.pde import _network_options
+from sciops.runs.plan import network_options
 from sciops.runs.recipes import RECIPES, settings
 
 
@@ -19,7 +19,7 @@ def test_every_recipe_makes_sense(name, recipe):
             found = settings(name, op, recipe, forecast)
             assert min(found.resolution, found.n_train, found.n_val, found.n_test) > 0
             assert training_from(found.training.as_dict()) == found.training
-            assert set(found.model) <= set(_network_options(op, forecast))
+            assert set(found.model) <= set(network_options(op, forecast))
 
 
 def test_quick_is_quick():
