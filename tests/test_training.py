@@ -310,6 +310,7 @@ def end(rows):
     if len(rows) == 2:
         os.kill(os.getpid(), getattr(signal, sys.argv[1]))
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs begin without it
 data = samples()
 fit(model_for(data), data, None, quick(9), folder=sys.argv[2], at_epoch_end=end)
 print("went on")
