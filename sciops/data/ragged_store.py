@@ -6,7 +6,7 @@ when they are whole.  There are no coordinates, nothing is padded, and every spl
 its own.
 
 For the manifest, which lies beside them, every split has numbers `sample` of the entries along the
-first dimension of its first variable.
+first dimension of the variable that is first by name.
 
 >>> import tempfile, xarray as xr
 >>> words = xr.Dataset({"length": ("word", [2, 1]), "letter": ("character", [7, 8, 9])})
@@ -89,7 +89,7 @@ def _write(site: Site, attrs: dict, splits: "Mapping[str, xr.Dataset]") -> None:
         group = root.create_group(split, attributes=_with_schema(ds.attrs))
         for name, variable in ds.variables.items():
             _write_array(group, name, variable.dims, variable.values, variable.attrs)
-        first = next(iter(ds.variables.values()))
+        first = ds.variables[min(ds.variables)]  # by name: the order is that of a file system
         _write_array(group, NUMBERS, first.dims[:1], np.arange(len(first)), {})
     site.mark("skeleton", describe(site.store, list_files(site.store)))
 

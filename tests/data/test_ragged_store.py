@@ -55,6 +55,11 @@ def test_a_tree_comes_back_and_gives_the_same_files(made, tmp_path):
     assert again.attrs == {"title": "of the tree", "sciops_schema": 1}
 
 
+def test_the_order_of_variables_does_not_matter(made, tmp_path):
+    turned = {split: ds[list(ds)[::-1]] for split, ds in toy_splits().items()}
+    assert contents(write_ragged(tmp_path / "turned", turned)) == contents(made)
+
+
 def test_opening_reads_nothing_yet(made):
     ds = open_ragged(made)["train"]
     assert not isinstance(ds["pair"].variable._data, np.ndarray)
