@@ -27,7 +27,10 @@ ARROWS = {
     "music": {"task", "data", "domains"},
     "catalogue": {"domains", "data", "music", "proteins"},
     "backbones": {"operators", "task"},
-    "searching": {"operators", "backbones"},
+    "searching": {
+        *("atomic", "backbones", "checkpoint", "config", "data", "operators", "task", "training"),
+        "training_bar",
+    },
     "training": {
         *("checkpoint", "config", "data", "metrics", "operators", "schedules", "task"),
         "training_bar",

@@ -4,7 +4,7 @@
 
 K-operations (Roberts et al. 2020, "Searching for Convolutions and a More Ambitious NAS") start as
 convolutions, or *from scratch*: K and M random unitary matrices, L one times √n, as the Fourier
-transform of a convolution is, so that outputs are as large as those of a convolution.
+transform of a convolution is, so that outputs are not much smaller than those of a convolution.
 """
 
 import math
@@ -19,7 +19,6 @@ from torch import Tensor, nn
 from sciops.operators import XD
 from sciops.operators.convolution import Convolution
 from sciops.operators.kaleidoscope import haar_blocks
-from sciops.operators.learned_maps import drift
 from sciops.operators.torch_layers import AVERAGE_POOLS, CONVOLUTIONS
 
 from .patch import change_layers, to_xd
@@ -70,7 +69,7 @@ class XDSpace(AbstractSpace):
         return supernet
 
     def describe(self, layer: XD) -> str:
-        return _moved(layer)
+        return _in_words(layer)
 
 
 @dataclass(frozen=True)
@@ -145,7 +144,7 @@ class KOperations(AbstractSpace):
         return supernet
 
     def describe(self, layer: XD) -> str:
-        return _moved(layer)
+        return _in_words(layer)
 
 
 def draw_maps(layer: XD, generator: torch.Generator, *, unitary_taps: bool = False) -> XD:
@@ -176,7 +175,8 @@ def _kind(layer: XD) -> tuple[tuple[int, int], ...]:
     return tuple((k.n, k.depth) for part in (frame.k, frame.l, frame.m) for k in part)
 
 
-def _moved(layer: XD) -> str:
-    """How far K, L and M are from a convolution's, or from what they were drawn as."""
-    table = drift(layer).groupby("map")["relative_distance"].max()
-    return ", ".join(f"{name} moved {distance:.2g}" for name, distance in table.items())
+def _in_words(layer: XD) -> str:
+    """Such as "depth 3 on 32 × 32 points"."""
+    depths = sorted({k.depth for part in (layer.frame.k, layer.frame.m) for k in part})
+    points = " × ".join(str(k.n) for k in layer.frame.k)
+    return f"depth {'–'.join(map(str, depths))} on {points} points"

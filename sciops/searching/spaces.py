@@ -1,5 +1,7 @@
 """All search spaces by name."""
 
+import dataclasses
+
 from .discrete_space import DiscreteSpace
 from .fixed_spaces import KLayers, Linear
 from .kaleidoscope_spaces import KOperations, XDSpace
@@ -21,8 +23,8 @@ def make_space(space: str, **options) -> AbstractSpace:
     if space not in SPACES:
         raise ValueError(f"space={space!r} is not known; choose one of {', '.join(SPACES)}")
     kind = SPACES[space]
-    unknown = sorted(set(options) - set(kind.__dataclass_fields__))
+    known = [field.name for field in dataclasses.fields(kind)]
+    unknown = sorted(set(options) - set(known))
     if unknown:
-        known = ", ".join(kind.__dataclass_fields__)
-        raise ValueError(f"space {space!r} has no option {unknown[0]!r}; it has {known}")
+        raise ValueError(f"space {space!r} has no option {unknown[0]!r}; it has {', '.join(known)}")
     return kind(**{n: tuple(v) if isinstance(v, list) else v for n, v in options.items()})
