@@ -28,8 +28,8 @@ ARROWS = {
     "catalogue": {"domains", "data", "music", "proteins"},
     "backbones": {"operators", "task"},
     "searching": {
-        *("atomic", "backbones", "checkpoint", "config", "data", "operators", "task", "training"),
-        "training_bar",
+        *("atomic", "backbones", "checkpoint", "config", "data", "operators", "plots", "task"),
+        *("training", "training_bar"),
     },
     "training": {
         *("checkpoint", "config", "data", "metrics", "operators", "schedules", "task"),

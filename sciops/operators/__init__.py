@@ -2,6 +2,8 @@
 
 from . import special
 from .butterfly import Butterfly
+from .dense import Dense
+from .discrete import Discrete
 from .fourier import FourierLayer
 from .hybrid import Hybrid
 from .kaleidoscope import (
@@ -12,6 +14,7 @@ from .kaleidoscope import (
     permutation_blocks,
     triangular_blocks,
 )
+from .klayer import KLayer
 from .neuralop import SpectralConv
 from .operator import AbstractOperator, Fixed, arch_parameters, weight_parameters
 from .xd import XD
@@ -20,9 +23,12 @@ __all__ = [
     "XD",
     "AbstractOperator",
     "Butterfly",
+    "Dense",
+    "Discrete",
     "Fixed",
     "FourierLayer",
     "Hybrid",
+    "KLayer",
     "Kaleidoscope",
     "SpectralConv",
     "arch_parameters",

@@ -24,7 +24,7 @@ def distance_curves(distances: "pd.DataFrame | Mapping[str, pd.DataFrame]") -> "
     distances: of a SearchResult, or several by name, whose lines then have other dashes
     """
     tables = distances if isinstance(distances, Mapping) else {"": distances}
-    figure = new_figure(6.4, 4.0)
+    figure = new_figure(7.6, 4.0)
     axes = with_rules(figure.subplots())
     layers = list(dict.fromkeys(n for table in tables.values() for n in table["layer"]))
     kinds = ("-", DASHED, (0, (1, 1.4)), (0, (5, 1.5, 1, 1.5)))

@@ -28,7 +28,7 @@ from .search_bar import SearchBar
 from .space import AbstractSpace, architecture_of, freeze
 from .spaces import make_space
 from .strategies import AbstractStrategy, make_strategy
-from .work import Data, Work
+from .work import Data, Work, seeded
 
 
 def run_search(
@@ -106,7 +106,7 @@ def _search(work: Work, strategy: AbstractStrategy, again: int, *, offline: bool
         )
     if controls and space.learns:
         member = freeze(work.random_member())
-        work.train("random-member", member, again)
+        work.train("random-member", member, again, may_fail=True)
         work.judge("random-member", member, role="control", evaluation="member")
     before = set(work.histories)
     model = strategy.search(work, work.training.epochs)
@@ -116,7 +116,8 @@ def _search(work: Work, strategy: AbstractStrategy, again: int, *, offline: bool
         work.judge("supernet", model, role="search", evaluation=evaluation, of=searched)
     architecture = architecture_of(model)
     if offline and space.learns:
-        final = space.member(work.backbone(), work.sample, architecture)
+        with seeded(work.seed("supernet 0")):
+            final = space.member(work.backbone(), work.sample, architecture)
         work.train("offline", final, again)
         work.judge("offline", final, role="search", evaluation="offline")
     return _result(work, strategy, architecture, searched)

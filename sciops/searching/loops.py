@@ -2,14 +2,13 @@
 
 from collections.abc import Callable
 
-from torch.utils.data import Dataset
-
 from sciops.data.shuffling import ShuffledBatches
 from sciops.operators import arch_parameters, weight_parameters
 from sciops.task import Batch
 from sciops.training import Loop
 
 from .bilevel import first_order, second_order, values_kept
+from .parts import Part
 
 MOVED = "moved:"  # begins the columns of the history that say how far a layer moved
 
@@ -35,7 +34,7 @@ class BilevelLoop(SearchLoop):
     order: 1 or 2 (see `bilevel`)
     """
 
-    def __init__(self, *args, moved, judges: Dataset, order: int):
+    def __init__(self, *args, moved, judges: Part, order: int):
         super().__init__(*args, moved=moved)
         self.judges, self.order = judges, order
         self.weights = [p for p in weight_parameters(self.model) if p.requires_grad]
@@ -43,12 +42,13 @@ class BilevelLoop(SearchLoop):
 
     def on_train_epoch_start(self) -> None:
         super().on_train_epoch_start()
-        known = {
-            n: getattr(self.judges, n) for n in ("grids", "lengths") if hasattr(self.judges, n)
-        }
-        anew = getattr(self.judges, "draws_anew", False)
         sampler = ShuffledBatches(
-            len(self.judges), self.how.batch_size, seed=self.how.seed + 1, anew=anew, **known
+            len(self.judges),
+            self.how.batch_size,
+            seed=self.how.seed + 1,
+            grids=self.judges.grids,
+            anew=self.judges.draws_anew,
+            lengths=self.judges.lengths,
         )
         sampler.epoch = self.epoch
         self.order_of_judges = list(sampler)

@@ -118,12 +118,15 @@ def places(space: AbstractSpace, model: nn.Module) -> Places:
 def distances(now: Places, start: Places) -> dict[str, float]:
     """‖a − a₀‖ / ‖a₀‖ of each layer, the novelty of Roberts et al. 2021 (arXiv:2103.15798).
 
+    Layers that are not in both, as in a network derived from a supernet, are left out.
+
     >>> distances({"a": torch.tensor([3.0, 5.0])}, {"a": torch.tensor([3.0, 4.0])})
     {'a': 0.2}
     """
     return {
         name: float((now[name].double() - a0.double()).norm() / a0.double().norm())
         for name, a0 in start.items()
+        if name in now and now[name].shape == a0.shape
     }
 
 

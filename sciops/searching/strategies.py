@@ -109,13 +109,14 @@ class Random(AbstractStrategy):
         _check_count("members", self.members)
 
     def search(self, work: "Work", epochs: int) -> nn.Module:
-        found = []
+        found, models = [], []
         for number, share in enumerate(shares(epochs, self.members, "members")):
             model = freeze(work.random_member(draw=number + 1))
-            work.train(f"member-{number + 1}", model, share)
-            score = work.judge(f"member-{number + 1}", model, role="search", evaluation="member")
-            found.append((score, number, model))
-        return min(found)[2]
+            name = f"member-{number + 1}"
+            work.train(name, model, share, may_fail=True)
+            found.append((work.judge(name, model, role="search", evaluation="member"), number))
+            models.append(model)
+        return models[min(found)[1]]
 
 
 STRATEGIES: dict[str, type[AbstractStrategy]] = {

@@ -25,7 +25,7 @@ from sciops.atomic import write_text
 from sciops.checkpoint import rng_state, set_rng_state
 from sciops.config import Training
 from sciops.operators import arch_parameters
-from sciops.training import Error, Units, fit, samples_in
+from sciops.training import Error, TrainingFailed, Units, fit, samples_in
 
 from .loops import MOVED, SearchLoop
 from .relaxation import ATTRIBUTE
@@ -75,6 +75,7 @@ class Work:
         self.rows: list[dict[str, Any]] = []  # of the table of trials
         self.models: dict[str, nn.Module] = {}  # those of the search, by trial
         self.histories: dict[str, list[dict]] = {}  # by training
+        self.failed: set[str] = set()  # trainings
         self.start: Places = {}
         self.left: dict[str, str] = {}  # layers that could not be changed, and why
 
@@ -82,14 +83,14 @@ class Work:
 
     def backbone(self, draw: int = 0) -> nn.Module:
         """A fresh network; the same weights for the same draw."""
-        with seeded(self._seed(f"weights {draw}")):
+        with seeded(self.seed(f"weights {draw}")):
             return self.model_factory()
 
     def supernet(self, draw: int = 0) -> nn.Module:
         """A fresh supernet, at the start of the space."""
-        with seeded(self._seed(f"supernet {draw}")):
+        with seeded(self.seed(f"supernet {draw}")):
             model = self.space.supernet(
-                self.backbone(draw), self.sample, seed=self._seed(f"start {draw}")
+                self.backbone(draw), self.sample, seed=self.seed(f"start {draw}")
             )
         if not self.start:
             self.start, self.left = places(self.space, model), _left_alone(model)
@@ -97,7 +98,7 @@ class Work:
 
     def random_member(self, draw: int = 0) -> nn.Module:
         """A supernet with a random architecture."""
-        return self.space.randomise(self.supernet(), seed=self._seed(f"member {draw}"))
+        return self.space.randomise(self.supernet(), seed=self.seed(f"member {draw}"))
 
     # --- training and judging ---
 
@@ -109,22 +110,33 @@ class Work:
         *,
         samples: Dataset | None = None,
         loop: Callable[..., SearchLoop] = SearchLoop,
+        may_fail: bool = False,
     ) -> nn.Module:
-        """Train a network, or read what was trained; frozen parameters stay."""
-        with seeded(self._seed(f"training {name}")):
-            table = fit(
-                model,
-                self.data.train if samples is None else samples,
-                self.data.val,
-                replace(self.training, epochs=epochs),
-                error=self.data.loss,
-                units=self.data.units,
-                folder=None if self.folder is None else self.folder / "trainings" / name,
-                at_epoch_end=lambda rows: self._note(name, rows),
-                progress=False,
-                make_loop=partial(loop, moved=lambda: self.moved(model)),
-            )
-        self._note(name, table.to_dict("records"))
+        """Train a network, or read what was trained; frozen parameters stay.
+
+        may_fail: whether a loss that is not finite is a bad score and not an error, as of
+                  architectures drawn at random
+        """
+        self.histories[name] = []
+        try:
+            with seeded(self.seed(f"training {name}")):
+                table = fit(
+                    model,
+                    self.data.train if samples is None else samples,
+                    self.data.val,
+                    replace(self.training, epochs=epochs),
+                    error=self.data.loss,
+                    units=self.data.units,
+                    folder=None if self.folder is None else self.folder / "trainings" / name,
+                    at_epoch_end=lambda rows: self._note(name, rows),
+                    progress=False,
+                    make_loop=partial(loop, moved=lambda: self.moved(model)),
+                )
+            self._note(name, table.to_dict("records"))
+        except TrainingFailed:
+            if not may_fail:
+                raise
+            self.failed.add(name)
         return model
 
     def moved(self, model: nn.Module) -> dict[str, float]:
@@ -141,14 +153,14 @@ class Work:
         """
         histories = [self.histories[name] for name in (of or [trial])]
         architecture = arch_parameters(model)
-        score = self.mean_error(model, self.data.val)
+        score, test = self._scores(model) if trial not in self.failed else (math.inf, math.nan)
         row = {
             "trial": trial,
             "role": role,
             "evaluation": evaluation,
             "epochs": sum(map(len, histories)),
             "val": score,
-            "test": math.nan if self.data.test is None else self.mean_error(model, self.data.test),
+            "test": test,
             "seconds": sum(row["seconds"] for rows in histories for row in rows),
             "parameters": sum(p.numel() for p in model.parameters()),
             "arch_parameters": sum(p.numel() for p in architecture),
@@ -158,6 +170,12 @@ class Work:
         if role == "search":
             self.models[trial] = model
         return score
+
+    def _scores(self, model: nn.Module) -> tuple[float, float]:
+        """Of the validation and test data."""
+        val, test = self.data.val, self.data.test
+        score = self.mean_error(model, val)
+        return score, math.nan if test is None else self.mean_error(model, test)
 
     def mean_error(self, model: nn.Module, data: Dataset) -> float:
         """The metric per unit of a data set."""
@@ -209,7 +227,8 @@ class Work:
     def _judged_at_once(self) -> int:
         return max(1, min(self.training.batch_size * 4, EVERY))
 
-    def _seed(self, purpose: str) -> int:
+    def seed(self, purpose: str) -> int:
+        """One for each purpose, from that of the search."""
         return zlib.crc32(f"{self.training.seed} {purpose}".encode())
 
 

@@ -70,7 +70,7 @@ def test_test_data_choose_nothing():
     other = Images(len(test), 77)
     other.y = 1 - other.y
     first, second = (
-        searched(strategy=make_strategy("random", members=2), sets=(train, val, t))
+        searched(strategy=make_strategy("random", members=2), sets=(train, val, t), metric=None)
         for t in (test, other)
     )
     assert first.best["trial"] == second.best["trial"]
@@ -145,6 +145,24 @@ def test_what_cannot_be_searched():
         searched(sets=(train, None, test))
     with pytest.raises(ValueError, match="fewer than cycles=4"):
         searched(strategy="restarts", epochs=2)
+
+
+def test_a_member_that_diverges_is_the_worst_not_the_end(monkeypatch):
+    from sciops.searching import work
+
+    def diverge(model, *args, make_loop, folder, at_epoch_end, **options):
+        learning = [p.requires_grad for p in arch_parameters(model)]
+        if learning and not any(learning):  # a random member, or what was found
+            raise work.TrainingFailed("the loss became nan")
+        return fit(model, *args, make_loop=make_loop, at_epoch_end=at_epoch_end, **options)
+
+    fit = work.fit
+    monkeypatch.setattr(work, "fit", diverge)
+    result = searched(controls=True)
+    table = result.trials.set_index("trial")
+    assert table.loc["random-member", "val"] == float("inf") and result.best["trial"] == "supernet"
+    with pytest.raises(work.TrainingFailed):
+        searched(offline=True)
 
 
 def test_layers_that_were_left_are_named():

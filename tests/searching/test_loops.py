@@ -8,6 +8,7 @@ from torch import nn
 from sciops.config import Optimisation, Training
 from sciops.operators import arch_parameters
 from sciops.searching.loops import MOVED, BilevelLoop, SearchLoop
+from sciops.searching.parts import Part
 from sciops.searching.spaces import make_space
 from sciops.training import fit
 from tests.search_toy import Images, LeNet, cross_entropy
@@ -29,12 +30,12 @@ def trained(model, loop, samples, epochs=1, **options):
 
 
 def test_first_order_takes_the_steps_of_its_definition():
-    train, judges = Images(8, 0), Images(8, 1)
+    train, judges = Images(8, 0), Part(Images(8, 1), range(8))
     loop = partial(BilevelLoop, moved=dict, judges=judges, order=1)
     model, twin = supernet(), supernet()
     trained(model, loop, train)
     architecture = arch_parameters(twin)
-    for parameters, samples in ((architecture, judges), (None, train)):
+    for parameters, samples in ((architecture, judges.whole), (None, train)):
         loss = cross_entropy(twin(samples.x), samples.y).mean()
         own = {id(p) for p in architecture}
         chosen = parameters or [p for p in twin.parameters() if id(p) not in own]
@@ -47,7 +48,7 @@ def test_first_order_takes_the_steps_of_its_definition():
 
 
 def test_second_order_differs_and_leaves_the_statistics_of_the_data_to_the_weights():
-    train, judges = Images(8, 0), Images(8, 1)
+    train, judges = Images(8, 0), Part(Images(8, 1), range(8))
     ends = {}
     for order in (1, 2):
         model = supernet(norm=True)
