@@ -5,7 +5,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from sciops.backbones.resnet import OPERATORS, DistanceResNet
+from sciops.backbones.resnet import OPERATORS, ResNet
 from sciops.operators import XD, arch_parameters, weight_parameters
 from sciops.operators.hybrid import Hybrid
 from sciops.task import Axis, Field, Task
@@ -24,10 +24,10 @@ def make_task(channels=(3, 2), size=(12, 12), *, periodic=False) -> Task:
     return Task("maps", (inputs,), (targets,), axes)
 
 
-def tower(op="conv", task=None, *, seed=0, **options) -> DistanceResNet:
+def tower(op="conv", task=None, *, seed=0, **options) -> ResNet:
     torch.manual_seed(seed)
     small = SMALL | (HYBRID if op == "xd-hybrid" else {})
-    return DistanceResNet(make_task() if task is None else task, op, **small | options)
+    return ResNet(make_task() if task is None else task, op, **small | options)
 
 
 def stirred(model: nn.Module) -> nn.Module:
@@ -48,7 +48,7 @@ def normed(layer: nn.BatchNorm2d, x: torch.Tensor) -> torch.Tensor:
     return (x - mean) / (var + layer.eps).sqrt() * weight + bias
 
 
-def by_definition(model: DistanceResNet, x: torch.Tensor, dilations) -> torch.Tensor:
+def by_definition(model: ResNet, x: torch.Tensor, dilations) -> torch.Tensor:
     """In eval mode, before the last non-linearity, from the weights alone."""
     relu = lambda t: t.clamp(min=0)
     conv = lambda c, t, pad, d=1: F.conv2d(t, c.weight, c.bias, padding=pad, dilation=d)
@@ -79,7 +79,7 @@ def test_the_tower_is_its_definition(op, options, dilations):
 
 
 def test_published_parameter_count():
-    model = DistanceResNet(make_task((57, 1)), depth=34, width=128)
+    model = ResNet(make_task((57, 1)), depth=34, width=128)
     counted = {name: v.numel() for name, v in model.state_dict().items() if v.ndim}
     assert sum(counted.values()) == 4_740_197
     assert sum(p.numel() for p in model.parameters() if p.requires_grad) == 4_735_731
