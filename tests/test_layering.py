@@ -25,6 +25,7 @@ ARROWS = {
     "domains": {"task", "metrics", "data", "findings", "music", "proteins", "version"},
     "proteins": {"task", "data", "domains"},
     "music": {"task", "data", "domains"},
+    "cosmic": {"atomic", "backbones", "data", "version"},
     "catalogue": {"domains", "data", "music", "proteins"},
     "backbones": {"operators", "task"},
     "searching": {"operators", "backbones"},
@@ -53,6 +54,7 @@ PLACES = set(ARROWS).union(*ARROWS.values())
 HEAVY = {
     *("neuralop", "pytorch_lightning", "lightning", "xarray", "zarr", "Bio", "matplotlib"),
     *("pandas", "h5py", "dask", "distributed", "sklearn"),
+    *("astropy", "astroscrappy"),
 }
 LIGHT_PLACES = {
     "__init__",
@@ -60,6 +62,7 @@ LIGHT_PLACES = {
     "searching",
     "data",
     "domains",
+    "cosmic",
     "music",
     "proteins",
     "catalogue",

@@ -62,16 +62,14 @@ def clean_file(
     fits = _fits()
     path = Path(path)
     targets = _targets(path, path.parent if out is None else Path(out), overwrite=overwrite)
-    with _opened(fits, path) as hdus:
+    with _opened(fits, path) as hdus, _opened(fits, path, as_stored=True) as stored:
         chosen = _images(hdus, path)
         options = dict(threshold=threshold, tile=tile, overlap=overlap, progress=progress)
         done = {i: _cleaned(model, hdus[i], path, saturation, options) for i in chosen}
         words = {i: _history(cleaned, threshold) for i, cleaned in done.items()}
-        answers = {kind: _answers(fits, hdus, done, words, kind) for kind in KINDS}
-        _write(
-            {targets[k]: made for k, made in answers.items()}
-            | {targets["clean"]: _with_images(hdus, done, words)}
-        )
+        made = {kind: _answers(fits, hdus, done, words, kind) for kind in KINDS}
+        made["clean"] = _with_images(stored, done, words)
+        _write({targets[kind]: file for kind, file in made.items()})
     flagged = sum(int(cleaned.mask.sum()) for cleaned in done.values())
     pixels = sum(cleaned.mask.size for cleaned in done.values())
     return CleanedFiles(**targets, images=len(done), pixels=pixels, flagged=flagged)
@@ -90,11 +88,12 @@ def _fits() -> Any:
 # --- what there is --------------------------------------------------------------------------------
 
 
-def _opened(fits, path: Path) -> "fits.HDUList":
+def _opened(fits, path: Path, *, as_stored: bool = False) -> "fits.HDUList":
+    """as_stored: without BSCALE, BZERO and BLANK being applied."""
     if not path.is_file():
         raise ValueError(f"{path} is no file; give the path of a FITS image")
     try:
-        return fits.open(path)
+        return fits.open(path, do_not_scale_image_data=as_stored)
     except OSError as error:
         raise ValueError(f"{path} cannot be read as FITS: {error}") from error
 
@@ -136,9 +135,7 @@ def _cleaned(model: ImageMask, hdu, path: Path, saturation: float | None, option
         raise ValueError(f"{path}, extension {hdu.name}, cannot be read: {error}") from error
     if saturation is None:
         saturation = header.get("SATURATE")
-    blank = header.get("BLANK")
-    unknown = image == blank if blank is not None and image.dtype.kind in "iu" else None
-    return clean(model, image, saturation=saturation, unknown=unknown, **options)
+    return clean(model, image, saturation=saturation, **options)
 
 
 def _history(cleaned: Cleaned, threshold: float) -> str:
@@ -166,12 +163,20 @@ def _answers(
     return made
 
 
-def _with_images(hdus, done: dict[int, Cleaned], words: dict[int, str]) -> "fits.HDUList":
-    """The file as it was, but for the images that were cleaned."""
-    for i, cleaned in done.items():
-        hdus[i].data = cleaned.image
-        hdus[i].header.add_history(f"{words[i]}, filled from those around them")
-    return hdus
+def _with_images(
+    stored: "fits.HDUList", done: dict[int, Cleaned], words: dict[int, str]
+) -> "fits.HDUList":
+    """The file as it was, but for the pixels that were filled: in memory, not on the disk."""
+    for i, (image, mask, _) in done.items():
+        hdu = stored[i]
+        zero, unit = hdu.header.get("BZERO", 0), hdu.header.get("BSCALE", 1)
+        values = (image[mask].astype(np.float64) - zero) / unit
+        if hdu.data.dtype.kind in "iu":
+            limits = np.iinfo(hdu.data.dtype)
+            values = np.clip(np.rint(values), limits.min, limits.max)
+        hdu.data[mask] = values
+        hdu.header.add_history(f"{words[i]}, filled from those around them")
+    return stored
 
 
 def _write(files: "dict[Path, fits.HDUList]") -> None:

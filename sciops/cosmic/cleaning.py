@@ -80,6 +80,7 @@ def probabilities(
     image = _checked_image(image)
     size, margin = _tiling(model, tile, overlap)
     canvas = _canvas(image, unknown, model.step, model.window if model.of_one_size else (1, 1))
+    inside = canvas[: image.shape[0], : image.shape[1]]
     fast = folded(model)
     answer = np.empty(canvas.shape, np.float32)
     places = list(tiles(tuple(canvas.shape), size, margin, model.step))
@@ -88,15 +89,15 @@ def probabilities(
         torch.inference_mode(),
         progress_bar("cleaning", len(places), shown=progress, unit="tiles") as count,
     ):
-        local = local_statistics(canvas, model.window, fast.statistics)
+        local = local_statistics(inside, model.window, fast.statistics, tuple(canvas.shape))
         for first in range(0, len(places), at_once):
             some = places[first : first + at_once]
             for place, p in zip(some, _windows(fast, canvas, local, some), strict=True):
                 answer[place.core] = p[place.inner]
             count(len(some))
-    answer = answer[: image.shape[0], : image.shape[1]]
-    answer[~canvas.isfinite().numpy()[: image.shape[0], : image.shape[1]]] = 0
-    return np.ascontiguousarray(answer)
+    answer = np.ascontiguousarray(answer[: image.shape[0], : image.shape[1]])
+    answer[inside.isnan().numpy()] = 0
+    return answer
 
 
 def _windows(

@@ -34,9 +34,15 @@ class LocalStatistics(NamedTuple):
 
 
 def local_statistics(
-    image: Tensor, block: tuple[int, int], statistic: Statistic
+    image: Tensor,
+    block: tuple[int, int],
+    statistic: Statistic,
+    extent: tuple[int, int] | None = None,
 ) -> LocalStatistics:
-    """Of an image (h, w) whose unknown pixels are NaN."""
+    """Of an image (h, w) whose unknown pixels are NaN.
+
+    extent: (h, w) of a canvas that goes on below and to the right of the image
+    """
     edges = [_edges(n, size) for n, size in zip(image.shape, block, strict=True)]
     whole = None
     found = torch.empty(2, *(len(e) - 1 for e in edges), dtype=image.dtype)
@@ -48,7 +54,8 @@ def local_statistics(
                 found[:, i, j] = torch.stack(whole).flatten()
             else:
                 found[:, i, j] = torch.stack(statistic(part[None, None])).flatten()
-    weights = [_weights(e, image.dtype) for e in edges]
+    ends = image.shape if extent is None else extent
+    weights = [_weights(e, n).to(image.dtype) for e, n in zip(edges, ends, strict=True)]
     return LocalStatistics(*found, *weights)
 
 
@@ -62,8 +69,8 @@ def _edges(n: int, block: int) -> list[int]:
     return [round(k * n / count) for k in range(count + 1)]
 
 
-def _weights(edges: list[int], dtype: torch.dtype) -> Tensor:
-    """Of linear interpolation between the middles of blocks, constant beyond the outer ones."""
+def _weights(edges: list[int], n: int) -> Tensor:
+    """(n, blocks): linear interpolation between their middles, constant beyond the outer ones."""
     middles = np.array([(a + b - 1) / 2 for a, b in pairwise(edges)])
-    hats = [np.interp(np.arange(edges[-1]), middles, unit) for unit in np.eye(len(middles))]
-    return torch.from_numpy(np.stack(hats, 1)).to(dtype)
+    hats = [np.interp(np.arange(n), middles, unit) for unit in np.eye(len(middles))]
+    return torch.from_numpy(np.stack(hats, 1))

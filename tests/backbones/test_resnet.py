@@ -251,7 +251,7 @@ def test_an_output_that_starts_negative(output, alive):
         (dict(depth=2), "depth=2 must be an even number ≥ 4"),
         (dict(depth=6.0), "depth=6.0 must be an even number ≥ 4"),
         (dict(op="xd"), "no op='xd'; there are conv, dilated, xd-grid, xd-hybrid"),
-        (dict(output="exp"), "no output='exp'; there are softplus, relu"),
+        (dict(output="exp"), "no output='exp'; there are softplus, relu, logits"),
         (dict(dilations=()), "dilations=.. must be whole numbers ≥ 1"),
         (dict(dilations=(1, 0)), r"dilations=\(1, 0\) must be whole numbers ≥ 1"),
         (dict(channels=3), "op='conv' does not take these options.*channels"),
@@ -264,3 +264,22 @@ def test_an_output_that_starts_negative(output, alive):
 def test_bad_requests(options, message):
     with pytest.raises(ValueError, match=message):
         tower(**options)
+
+
+def test_scaled_images_of_either_sign_to_logits_of_either_sign():
+    model = stirred(tower(output="logits", scaled=True, task=make_task((1, 1)))).double()
+    x = random_tensor(1, 1, 12, 15, dtype=torch.float64)
+    h = F.conv2d(x, model.lift[0].weight, model.lift[0].bias, padding=1)
+    for block in model.blocks:
+        inner = F.conv2d(
+            normed(block.norm, h).relu(), block.first.weight, block.first.bias, padding=1
+        )
+        h = h + F.conv2d(inner.relu(), block.second.weight, block.second.bias, padding=1)
+    last = model.project
+    expected = F.conv2d(normed(model.norm, h).relu(), last.weight, last.bias, padding=1)
+    torch.testing.assert_close(model(x), expected)
+    assert (expected < 0).any() and (expected > 0).any()
+    y = x.clone()
+    y[..., 6, 7] -= 10
+    changed = (model(y) != model(x))[0, 0].nonzero()
+    assert model.reach == 6 and (changed - torch.tensor([6, 7])).abs().max() == 6
