@@ -173,6 +173,27 @@ class Run(AbstractRun):
         self.transferred = across(self.model, self.task, data)
         return self.transferred
 
+    def symmetrised(self) -> "Run":
+        """The same run, each prediction being the mean over the symmetries of its equation.
+
+        They are those that training showed it (`augment`).  Its error is judged anew; predictions
+        cost as many times as much as there are members, such as 8 for a square.
+        """
+        from sciops.evaluation.symmetrised import Symmetrised
+
+        names = self.config["training"]["symmetries"]
+        if not names:
+            raise ValueError(
+                "this run was not trained with augment=True, or its equation and grid have no "
+                "symmetry that the network can follow; there is nothing to take the mean over"
+            )
+        model = Symmetrised(self.model, names).eval()
+        run = Run(model, self.task, self.config, {}, self.history, self.path, self.data)
+        run.data_marks = self.data_marks
+        scores = {f"test_{k}": v for k, v in run.test_scores(progress=False).items()}
+        run.metrics = {**self.metrics, **scores}
+        return run
+
     def rollout(self, data=None, *, steps: int | None = None, split: str = "test") -> "xr.Dataset":
         """Of a forecast: error of every step, stability horizon, energy and spectra.
 
