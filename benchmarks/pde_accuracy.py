@@ -42,6 +42,7 @@ ONE_GRID = {  # their kernels mean something else on another grid
     "conv": dict(resolution=85, coarse=None, taps=3),
     "unet": dict(resolution=85, coarse=None),
 }
+PAPER_GRID = dict(name="darcy", resolution=22, n_train=200, n_test=80, recipe="paper", epochs=20)
 PROBLEMS: dict[str, dict[str, Any]] = {
     "darcy": dict(
         **dict(name="darcy", resolution=[43, 85], coarse=0.85, epochs=80, own=ONE_GRID),
@@ -66,9 +67,8 @@ PROBLEMS: dict[str, dict[str, Any]] = {
     ),
     "neuralop-darcy": dict(name="darcy", data=_neuralop_darcy, epochs=40),
     "torchphysics": dict(name="darcy", data=_torchphysics, epochs=40),
-    "paper-grid": dict(
-        name="darcy", resolution=22, n_train=200, n_test=80, recipe="paper", epochs=20
-    ),
+    "paper-grid": PAPER_GRID,
+    "paper-grid-augmented": PAPER_GRID | dict(augment=True),
 }
 
 
