@@ -24,6 +24,7 @@ NETWORKS = {  # as published, by collection
     "jsb": dict(width=150, levels=3, kernel_size=2, dropout=0.5),
     "nottingham": dict(width=150, levels=4, kernel_size=6, dropout=0.2),
 }
+QUICK_EPOCHS = {"jsb": 100, "nottingham": 20}
 SEARCH = {"jsb": dict(rate=2e-4, warmup=25), "nottingham": dict(rate=2e-3, warmup=0)}
 
 
@@ -34,7 +35,7 @@ def _recipe(name: str, recipe: str) -> Training:
         search = Optimisation(schedule="plateau", step_epochs=10, **SEARCH[name])
         return Training(100, 1, weights, search, loss="sum")
     weights, search = Optimisation(3e-3, ramp=0.05), Optimisation(1e-3, ramp=0.3)
-    return Training(100, 4, weights, search, loss="sum")
+    return Training(QUICK_EPOCHS[name], 4, weights, search, loss="sum")
 
 
 RECIPES = ("quick", "paper")
