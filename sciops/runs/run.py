@@ -11,6 +11,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,7 @@ from sciops.evaluation.resolution_transfer import across
 from sciops.task import Task, task_from
 from sciops.version import __version__
 
+from . import TASKS
 from . import data as run_data
 
 if TYPE_CHECKING:
@@ -276,15 +278,9 @@ def _history(file: Path, epochs: int) -> "pd.DataFrame":
 
 
 def _kind_of(name: str) -> type[AbstractRun]:
-    if name == "protein":
-        from .protein_run import ProteinRun
-
-        return ProteinRun
-    if name == "music":
-        from .music_run import MusicRun
-
-        return MusicRun
-    return Run
+    if name not in TASKS:
+        return Run
+    return getattr(import_module(f".{name}_run", __package__), f"{name.title()}Run")
 
 
 def transfer(

@@ -98,14 +98,14 @@ def test_the_best_epoch_is_kept(tmp_path):
 def test_an_interrupted_run_goes_on_with_the_same_bits(recipe, tmp_path, monkeypatch):
     long = dict(epochs=5, rate=5e-2, recipe=recipe)  # so high that the best epoch is not the last
     whole = trained(tmp_path / "whole", **long)
-    write, calls = sciops.runs.music.write_history, []
+    write, calls = sciops.runs.frame.write_history, []
 
     def stop(*arguments):
         calls.append(write(*arguments))
         if len(calls) == 3:
             raise InterruptedError
 
-    monkeypatch.setattr(sciops.runs.music, "write_history", stop)
+    monkeypatch.setattr(sciops.runs.frame, "write_history", stop)
     with pytest.raises(InterruptedError):
         trained(tmp_path / "run", **long)
     resumed = trained(tmp_path / "run", **long)
@@ -116,7 +116,7 @@ def test_an_interrupted_run_goes_on_with_the_same_bits(recipe, tmp_path, monkeyp
 
 def test_a_finished_run_is_returned(tmp_path, monkeypatch):
     run = trained(tmp_path / "run")
-    monkeypatch.setattr(sciops.runs.music, "fit", None)
+    monkeypatch.setattr(sciops.runs.frame, "fit", None)
     assert same_bits(trained(tmp_path / "run"), run)
     for other in (dict(width=8), dict(window=16), dict(name="nottingham"), dict(seed=1)):
         with pytest.raises(ValueError, match=r"holds another run \(.* asked for"):

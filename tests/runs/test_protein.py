@@ -58,14 +58,14 @@ def test_training_lowers_the_error(tmp_path):
 
 def test_an_interrupted_run_goes_on_with_the_same_bits(tmp_path, monkeypatch):
     whole = trained(tmp_path / "whole", epochs=4)
-    write, calls = sciops.runs.protein.write_history, []
+    write, calls = sciops.runs.frame.write_history, []
 
     def stop(*arguments):
         calls.append(write(*arguments))
         if len(calls) == 2:
             raise InterruptedError
 
-    monkeypatch.setattr(sciops.runs.protein, "write_history", stop)
+    monkeypatch.setattr(sciops.runs.frame, "write_history", stop)
     with pytest.raises(InterruptedError):
         trained(tmp_path / "run", epochs=4)
     resumed = trained(tmp_path / "run", epochs=4)
@@ -75,7 +75,7 @@ def test_an_interrupted_run_goes_on_with_the_same_bits(tmp_path, monkeypatch):
 
 def test_a_finished_run_is_returned(tmp_path, monkeypatch):
     run = trained(tmp_path / "run")
-    monkeypatch.setattr(sciops.runs.protein, "fit", None)
+    monkeypatch.setattr(sciops.runs.frame, "fit", None)
     assert same_bits(trained(tmp_path / "run"), run)
     for other in (dict(width=8), dict(window=32), dict(loss="inverse"), dict(seed=1)):
         with pytest.raises(ValueError, match=f"holds another run .*{next(iter(other))}|model"):
