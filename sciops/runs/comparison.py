@@ -23,8 +23,7 @@ from sciops.training import TrainingFailed
 
 from .folder import RUNS, is_first_process
 from .frame import expect_known
-from .pde import train_pde
-from .plan import planned
+from .pde import rehearse, train_pde
 from .run import Run
 
 if TYPE_CHECKING:
@@ -62,7 +61,7 @@ def compare(
     folder = RUNS / f"compare-{name}" if out is None else Path(out)
     settings = {op: {**options, **own[op], "progress": progress} for op in own}
     for op in own:
-        planned(name, op, epochs=epochs, **settings[op])
+        rehearse(name, op, epochs=epochs, **settings[op])
     budget = dict.fromkeys(own, epochs)
     if seconds is not None:
         budget = _epochs_in(seconds, name, settings, folder)

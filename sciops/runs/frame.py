@@ -1,18 +1,15 @@
 """What every `train_…` has in common, whatever it is trained on.
 
-A verb checks what it is asked for (`expect_known`, `asked_training`, `usable_machine`), finds its
-data, and hands what is its own to `carried_out`.
+A verb checks what it is asked for (`expect_known`, `asked_training`, `usable_machine` of
+sciops.trainer), finds its data, and hands what is its own to `carried_out`.
 """
 
 import contextlib
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pytorch_lightning as pl
 import torch
-from pytorch_lightning.utilities.exceptions import MisconfigurationException
 from torch import nn
 from torch.utils.data import Dataset
 
@@ -20,7 +17,7 @@ from sciops.backbones import build_model
 from sciops.checkpoint import rng_state, set_rng_state
 from sciops.config import CHANGES, Training, changed
 from sciops.task import Task
-from sciops.training import fit, quietly
+from sciops.training import fit
 
 from .data import whole
 from .folder import as_json, claim, finish, only_process, write_history
@@ -56,21 +53,6 @@ def of_optimisers(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, An
     """
     others = {key: value for key, value in options.items() if key not in CHANGES}
     return {key: options[key] for key in options if key not in others}, others
-
-
-def usable_machine(**machine) -> dict[str, Any]:
-    """devices, num_nodes, strategy and accelerator as they are, if this machine has them.
-
-    Lightning looks for the processors; from now on it knows which process this one is.
-    """
-    quiet = ("logger", "enable_checkpointing", "enable_model_summary", "enable_progress_bar")
-    try:
-        with quietly(), warnings.catch_warnings(action="ignore"):
-            pl.Trainer(**machine, **dict.fromkeys(quiet, False))
-    except (MisconfigurationException, TypeError, RuntimeError) as error:
-        asked = ", ".join(f"{name}={value!r}" for name, value in machine.items())
-        raise ValueError(f"this machine cannot train with {asked}: {error}") from error
-    return machine
 
 
 def carried_out(

@@ -6,8 +6,9 @@ from sciops.backbones.tcn import OPERATORS
 from sciops.config import Optimisation, Training
 from sciops.metrics.sequence import frames, nats
 from sciops.music.sequences import Sequences, music_task
+from sciops.trainer import usable_machine
 
-from .frame import asked_training, carried_out, expect_known, of_optimisers, usable_machine
+from .frame import asked_training, carried_out, expect_known, of_optimisers
 from .music_run import MUSIC, MusicRun
 
 NETWORKS = {  # as published, by collection

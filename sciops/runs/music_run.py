@@ -82,9 +82,3 @@ class MusicRun(CollectionRun):
 
         shown = self.pieces("test")[:2] if pieces is None else [as_roll(piece) for piece in pieces]
         return piano_rolls(shown, [self.predict(piece) for piece in shown])
-
-    def report(self, path: str | Path | None = None) -> Path:
-        """Write one page with everything; its path."""
-        from sciops.reporting.music_report import write_report
-
-        return self._write_page(write_report, path)

@@ -1,5 +1,6 @@
 """`train_pde`: from the name of an equation, or your own data, to a trained and judged model."""
 
+import inspect
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -69,28 +70,7 @@ def train_pde(
                 warmup= (epochs at rate 0) and clip= of the optimiser of the weights, with arch_
                 before them of the architecture; options of the network (width=, taps=, depth=, …)
     """
-    plan = planned(
-        name,
-        op,
-        resolution=resolution,
-        n_train=n_train,
-        n_val=n_val,
-        n_test=n_test,
-        epochs=epochs,
-        batch_size=batch_size,
-        seed=seed,
-        data=data,
-        recipe=recipe,
-        forecast=forecast,
-        augment=augment,
-        coarse=coarse,
-        progress=progress,
-        devices=devices,
-        num_nodes=num_nodes,
-        strategy=strategy,
-        accelerator=accelerator,
-        **options,
-    )
+    plan = planned(**{key: value for key, value in locals().items() if key != "out"})
     trees, described = plan.data()
     task = task_of(trees[-1]["train"].to_dataset())
     symmetries = _symmetries(name, op, trees[-1]["train"].attrs, task) if plan.augment else ()
@@ -114,6 +94,13 @@ def train_pde(
         progress=progress,
         machine=plan.machine,
     )
+
+
+def rehearse(*arguments, **options) -> None:
+    """Refuse what `train_pde` would refuse with these arguments; nothing is made."""
+    bound = inspect.signature(train_pde).bind(*arguments, **options)
+    bound.apply_defaults()
+    planned(**{key: value for key, value in bound.arguments.items() if key != "out"})
 
 
 def _symmetries(name: str, op: str, attrs: dict[str, Any], task: Task) -> tuple[str, ...]:

@@ -18,10 +18,11 @@ from sciops.data.samples import task_of
 from sciops.domains import DOMAINS, domain_named
 from sciops.evaluation.grids import coords_of, trained_grid
 from sciops.task import Task
+from sciops.trainer import usable_machine
 
 from . import TASKS
 from .data import generated, given, task_to_be, whole
-from .frame import asked_training, expect_known, usable_machine
+from .frame import asked_training, expect_known
 from .recipes import Settings, settings
 
 if TYPE_CHECKING:
@@ -39,29 +40,26 @@ class Plan(NamedTuple):
 
 
 def planned(
+    *,
     name: str,
     op: str,
-    *,
-    resolution: int | Sequence[int] | None = None,
-    n_train: int | None = None,
-    n_val: int | None = None,
-    n_test: int | None = None,
-    epochs: int | None = None,
-    batch_size: int | None = None,
-    seed: int = 0,
-    data=None,
-    recipe: str = "quick",
-    forecast: str | None = None,
-    augment: bool | None = None,
-    coarse: float | None = None,
-    progress: bool = True,
-    devices: int = 1,
-    num_nodes: int = 1,
-    strategy: str = "auto",
-    accelerator: str = "cpu",
-    **options,
+    resolution: int | Sequence[int] | None,
+    n_train: int | None,
+    n_val: int | None,
+    n_test: int | None,
+    epochs: int | None,
+    batch_size: int | None,
+    seed: int,
+    data,
+    recipe: str,
+    forecast: str | None,
+    augment: bool | None,
+    coarse: float | None,
+    progress: bool,
+    options: Mapping[str, Any],
+    **machine,
 ) -> Plan:
-    """The plan of `train_pde`, if it can work; nothing is generated and no folder is touched."""
+    """The plan of `train_pde`, of whose arguments it takes all but `out`, if it can work."""
     forecast = _forecast(name, forecast)
     parameters, rates, network = _sorted_options(name, op, forecast, options)
     usual = settings(name, op, recipe, forecast)
@@ -71,9 +69,7 @@ def planned(
     counts = {"train": n_train, "val": n_val, "test": n_test}
     if coarse is not None and np.size(resolution) == 1:
         raise ValueError(f"coarse={coarse} divides the epochs among several grids; there is one")
-    machine = usable_machine(
-        devices=devices, num_nodes=num_nodes, strategy=strategy, accelerator=accelerator
-    )
+    usable_machine(**machine)
     if data is None:
         grids, counts = _grids(resolution, usual.resolution, forecast), _counts(counts, usual)
         _rehearse([task_to_be(name, r, parameters) for r in grids], model)

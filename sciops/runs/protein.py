@@ -6,8 +6,9 @@ from sciops.backbones.distance_maps import MAP_NETWORKS
 from sciops.config import Optimisation, Training
 from sciops.metrics.distance_map import inverse_log_cosh, log_cosh
 from sciops.proteins.map_windows import MapWindows, map_task
+from sciops.trainer import usable_machine
 
-from .frame import asked_training, carried_out, expect_known, of_optimisers, usable_machine
+from .frame import asked_training, carried_out, expect_known, of_optimisers
 from .protein_run import PROTEINS, ProteinRun
 
 LOSSES = {"distance": log_cosh, "inverse": inverse_log_cosh}

@@ -89,9 +89,3 @@ class ProteinRun(CollectionRun):
         shown = self.proteins("test")[:4] if proteins is None else list(proteins)
         predictions = [self.predict(protein) for protein in shown]
         return distance_maps([p.distance for p in shown], predictions, [p.name for p in shown])
-
-    def report(self, path: str | Path | None = None) -> Path:
-        """Write one page with everything; its path."""
-        from sciops.reporting.protein_report import write_report
-
-        return self._write_page(write_report, path)

@@ -82,14 +82,11 @@ class AbstractRun:
         """Means over the test samples, by name."""
         raise TypeError(f"{type(self).__name__} must define test_scores()")
 
-    def _write_page(self, write, path: str | Path | None) -> Path:
-        file = self.path / "report.html" if path is None else Path(path)
-        try:
-            return write(self, file)
-        except OSError as error:
-            raise OSError(
-                f"cannot write {file} ({error}); write it elsewhere: run.report('elsewhere.html')"
-            ) from error
+    def report(self, path: str | Path | None = None) -> Path:
+        """Write one page with everything; its path."""
+        from sciops.reporting.frame import write_report
+
+        return write_report(self, path)
 
 
 class Run(AbstractRun):
@@ -219,12 +216,6 @@ class Run(AbstractRun):
         from sciops.plots import fields
 
         return fields(self, samples=samples)
-
-    def report(self, path: str | Path | None = None) -> Path:
-        """Write one page with everything; its path."""
-        from sciops.reporting.report import write_report
-
-        return self._write_page(write_report, path)
 
 
 def open_run(path: str | Path) -> AbstractRun:
