@@ -11,6 +11,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,7 @@ from sciops.evaluation.resolution_transfer import across
 from sciops.task import Task, task_from
 from sciops.version import __version__
 
+from . import TASKS
 from . import data as run_data
 
 if TYPE_CHECKING:
@@ -80,14 +82,11 @@ class AbstractRun:
         """Means over the test samples, by name."""
         raise TypeError(f"{type(self).__name__} must define test_scores()")
 
-    def _write_page(self, write, path: str | Path | None) -> Path:
-        file = self.path / "report.html" if path is None else Path(path)
-        try:
-            return write(self, file)
-        except OSError as error:
-            raise OSError(
-                f"cannot write {file} ({error}); write it elsewhere: run.report('elsewhere.html')"
-            ) from error
+    def report(self, path: str | Path | None = None) -> Path:
+        """Write one page with everything; its path."""
+        from sciops.reporting.frame import write_report
+
+        return write_report(self, path)
 
 
 class Run(AbstractRun):
@@ -239,12 +238,6 @@ class Run(AbstractRun):
 
         return fields(self, samples=samples)
 
-    def report(self, path: str | Path | None = None) -> Path:
-        """Write one page with everything; its path."""
-        from sciops.reporting.report import write_report
-
-        return self._write_page(write_report, path)
-
 
 def open_run(path: str | Path) -> AbstractRun:
     """A run that was trained before.
@@ -297,15 +290,9 @@ def _history(file: Path, epochs: int) -> "pd.DataFrame":
 
 
 def _kind_of(name: str) -> type[AbstractRun]:
-    if name == "protein":
-        from .protein_run import ProteinRun
-
-        return ProteinRun
-    if name == "music":
-        from .music_run import MusicRun
-
-        return MusicRun
-    return Run
+    if name not in TASKS:
+        return Run
+    return getattr(import_module(f".{name}_run", __package__), f"{name.title()}Run")
 
 
 def transfer(

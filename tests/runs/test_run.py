@@ -9,7 +9,7 @@ import torch
 import xarray as xr
 
 import sciops
-import sciops.reporting.report
+import sciops.reporting.frame
 import sciops.runs.data
 from sciops.checkpoint import CheckpointError, load_model, save_model
 from sciops.data.samples import MemorySamples
@@ -188,7 +188,7 @@ def test_a_page_that_cannot_be_written_may_go_elsewhere(of_lines, tmp_path, monk
     def fail(*_):
         raise PermissionError("read-only")
 
-    monkeypatch.setattr(sciops.reporting.report, "write_text", fail)
+    monkeypatch.setattr(sciops.reporting.frame, "write_text", fail)
     with pytest.raises(OSError, match=r"cannot write .*report\.html .*run\.report\('elsewhere"):
         of_lines.report()
 
