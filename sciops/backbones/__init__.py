@@ -7,6 +7,7 @@ from torch import nn
 
 from sciops.task import Task
 
+from .cell_network import field_network
 from .choice import OPERATORS
 from .distance_maps import distance_network
 from .fno_cnn import FnoCnn
@@ -52,6 +53,8 @@ def build_model(task: Task, description: Mapping[str, Any]) -> nn.Module:
     backbone = options.pop("backbone", None)
     if backbone == "distance_map":
         return distance_network(task, op, **options)
+    if backbone == "cells":
+        return field_network(task, **options)
     if backbone == "tcn":
         return Tcn(task, op, **options)
     if forecast is None:
