@@ -31,8 +31,9 @@ ARROWS = {
     "searching": {"operators", "backbones"},
     "training": {
         *("checkpoint", "config", "data", "metrics", "operators", "schedules", "task"),
-        "training_bar",
+        *("trainer", "training_bar"),
     },
+    "trainer": set(),
     "training_bar": set(),
     "plain_state": set(),
     "atomic": {"plain_state"},
@@ -46,7 +47,7 @@ ARROWS = {
     "runs": {
         *("atomic", "backbones", "catalogue", "checkpoint", "config", "data", "domains"),
         *("evaluation", "metrics", "music", "operators", "plots", "proteins", "reporting"),
-        *("task", "training", "version"),
+        *("task", "trainer", "training", "version"),
     },
     "health": {"catalogue", "checkpoint", "data", "domains", "findings", "operators", "version"},
 }
