@@ -84,7 +84,7 @@ def generate(
     Frozen({'sample': 2, 'x': 17, 'y': 17})
     """
     if name in PACKAGES:
-        _expect_no_fields(name, resolution, scheduler, workers)
+        _expect_no_resolution(name, resolution, scheduler, workers)
         counts = {"train": n, "val": n_val, "test": n_test}
         if out is None and (n_val or n_test):
             raise ValueError("n_val and n_test need a store to write: give out='….zarr'")
@@ -133,7 +133,7 @@ def load(
             raise ValueError("resolution=[] is empty; give at least one, or None for the default")
         return xr.DataTree(children=trees)
     if name in PACKAGES:
-        _expect_no_fields(name, resolution)
+        _expect_no_resolution(name, resolution)
         counts = {"train": n_train, "val": n_val, "test": n_test}
         folder = data_dir() / name
         return _made(name).kept(folder, counts, seed=seed, progress=progress, **parameters)
@@ -150,7 +150,7 @@ def _made(name: str):
     return import_module(f".{PACKAGES[name]}.kept", __package__)
 
 
-def _expect_no_fields(name: str, *of_fields) -> None:
+def _expect_no_resolution(name: str, *of_fields) -> None:
     if any(value is not None for value in of_fields):
         raise ValueError(
             f"{name} has no resolution, and is made by one process; what may be given is "

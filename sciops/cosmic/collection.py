@@ -1,12 +1,13 @@
 """Collections of stamps as trees with train, val and test: simulated, deepCR's, or FITS files."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sciops.domains.domain import SPLIT_STARTS
+from sciops.domains import collection
 
-from .stamps import tree_of
+from .stamps import as_dataset
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -19,6 +20,8 @@ SYNTHETIC = {
     "gain": 1.0,
 }
 
+tree_of = partial(collection.tree_of, as_dataset)
+
 
 def synthetic_tree(
     counts: Mapping[str, int], *, seed: int, size: int, detector: str, progress: bool
@@ -26,15 +29,9 @@ def synthetic_tree(
     """Simulated stamps; number k of a split is the same however many there are."""
     from .simulator import READ_NOISE, generate_stamps
 
-    how = dict(seed=seed, size=size, detector=detector)
-    splits = {
-        split: generate_stamps(
-            range(SPLIT_STARTS[split], SPLIT_STARTS[split] + n), progress=progress, **how
-        )
-        for split, n in counts.items()
-        if n
-    }
-    return tree_of(splits, {**SYNTHETIC, "read_noise": READ_NOISE, **how})
+    attrs = {**SYNTHETIC, "read_noise": READ_NOISE}
+    how = dict(seed=seed, size=size, detector=detector, progress=progress)
+    return collection.numbered_tree(as_dataset, generate_stamps, counts, attrs, **how)
 
 
 def read_tree(

@@ -66,11 +66,12 @@ def as_dataset(stamps: Iterable[Stamp], attrs: Mapping[str, Any]) -> "xr.Dataset
     return xr.Dataset(variables, places, {"name": "cosmic", **attrs})
 
 
-def tree_of(splits: Mapping[str, Iterable[Stamp]], attrs: Mapping[str, Any]) -> "xr.DataTree":
-    import xarray as xr
-
-    made = {split: as_dataset(stamps, attrs) for split, stamps in splits.items()}
-    return xr.DataTree.from_dict(made)
+def stamps_of(ds: "xr.Dataset") -> list[Stamp]:
+    """The stamps of `as_dataset`."""
+    ds = unpacked(ds)
+    columns = [ds[name].values for name in VARIABLES[:3]]
+    columns += [ds[name].values.tolist() for name in ("sky", *PLACE)]
+    return [Stamp(*row) for row in zip(*columns, strict=True)]
 
 
 def unpacked(ds: "xr.Dataset") -> "xr.Dataset":

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import sciops
-from sciops.cosmic.stamps import tree_of
+from sciops.cosmic.collection import tree_of
 from tests.cosmic.test_stamps import ATTRS, tree
 from tests.cosmic.toy import stamp
 

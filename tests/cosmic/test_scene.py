@@ -14,7 +14,7 @@ def test_psf_is_moffats_profile(width):
     r = np.arange(0, int(4 * 8 * width))
     alpha = 8 * width / 2 / np.sqrt(2 ** (1 / 2.5) - 1)
     moffat = 1.5 / (np.pi * alpha**2) * (1 + (r / alpha) ** 2) ** -2.5
-    assert np.allclose(image[300, 300 : 300 + len(r)] / moffat, 1, atol=0.03)
+    assert np.allclose(image[300, 300 : 300 + len(r)] / moffat, 1, atol=0.025)
 
 
 def test_psf_keeps_the_light():

@@ -5,7 +5,8 @@ import pytest
 import xarray as xr
 
 import sciops
-from sciops.cosmic.stamps import as_dataset, open_stamps, packed, tree_of, unpacked, write_stamps
+from sciops.cosmic.collection import tree_of
+from sciops.cosmic.stamps import as_dataset, open_stamps, packed, stamps_of, unpacked, write_stamps
 from sciops.data.ragged_store import open_ragged
 from tests.cosmic.toy import stamp
 
@@ -33,6 +34,13 @@ def test_packing_can_be_undone():
     xr.testing.assert_identical(unpacked(packed(ds)), ds)
     xr.testing.assert_identical(unpacked(ds), ds)
     assert not packed(ds).coords
+
+
+def test_stamps_come_back():
+    given = [stamp(0, field="a", exposure=2, row=8), stamp(1, column=16)]
+    for one, found in zip(given, stamps_of(packed(as_dataset(given, ATTRS))), strict=True):
+        assert all(np.array_equal(a, b) for a, b in zip(one[:3], found[:3], strict=True))
+        assert one[3:] == found[3:]
 
 
 def test_a_store_gives_back_what_was_written(tmp_path):
