@@ -51,6 +51,7 @@ def read_fits(
     fields = {name: _exposures(files) for name, files in _fields(paths).items()}
     splits: dict[str, list[Stamp]] = {name: [] for name in SPLITS}
     for field, exposures in fields.items():
+        _check_size(field, exposures[0].image.shape, size, 2 if split == "left-right" else 1)
         for k in range(len(exposures)):
             mask = cosmic_rays(exposures, k, cosmic_bits)
             ignore = _ignored(exposures[k], ignore_bits)
@@ -124,15 +125,19 @@ def _exposures(files: Sequence[str | Path]) -> list[Exposure]:
     return exposures
 
 
+def _check_size(field: str, shape: tuple[int, ...], size: int, least: int) -> None:
+    if min(shape) // size < least:
+        raise ValueError(
+            f"the frames of {field!r} are {shape}: too small for {least} × {least} tiles of "
+            f"size={size}"
+        )
+
+
 def _tiles(
     field: str, k: int, image: np.ndarray, mask: np.ndarray, ignore: np.ndarray, size: int
 ) -> Iterator[tuple[Stamp, str]]:
     """Tiles of a frame from the upper left corner on, and the split of each by its place."""
     rows, columns = (n // size for n in image.shape)
-    if rows < 2 or columns < 2:
-        raise ValueError(
-            f"the frames of {field!r} are {image.shape}: too small for 2 × 2 tiles of size={size}"
-        )
     for i in range(rows):
         for j in range(columns):
             cut = slice(i * size, (i + 1) * size), slice(j * size, (j + 1) * size)

@@ -87,7 +87,7 @@ Deposits = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # y, x, charge
 
 def track(detector: Detector, rng: np.random.Generator) -> Deposits:
     """A straight line through the slab, from (0, 0) on."""
-    mu = rng.uniform() ** (1 / (detector.steep + 1))
+    mu = (1 - rng.uniform()) ** (1 / (detector.steep + 1))  # never 0
     seen = min(detector.thickness * np.sqrt(1 / mu**2 - 1), LONGEST)
     path = np.hypot(seen, detector.thickness)
     moyal = 0.8 - 0.25 * np.log(rng.normal() ** 2)

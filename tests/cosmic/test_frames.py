@@ -100,6 +100,8 @@ def test_several_fields_are_split_by_name(tmp_path):
     assert {s: {t.field for t in tiles} for s, tiles in splits.items()} == {
         s: set(names) for s, names in parts.items()
     }
+    whole, _ = read_fits(files, size=8, split=parts)
+    assert [len(whole[s]) for s in parts] == [2, 2, 2]
     with pytest.raises(ValueError, match="the field 'c' nowhere"):
         read_fits(files, size=4, split={"train": ["a"], "val": ["b"]})
     with pytest.raises(ValueError, match="the field 'b' train and val"):
