@@ -22,10 +22,11 @@ ARROWS = {
     "operators": set(),
     "data": {"task"},
     "findings": set(),
-    "domains": {"task", "metrics", "data", "findings", "music", "proteins", "version"},
+    "domains": {"task", "metrics", "data", "findings", "cosmic", "music", "proteins", "version"},
     "proteins": {"task", "data", "domains"},
     "music": {"task", "data", "domains"},
-    "catalogue": {"domains", "data", "music", "proteins"},
+    "cosmic": {"task", "data", "domains"},
+    "catalogue": {"cosmic", "domains", "data", "music", "proteins"},
     "backbones": {"operators", "task"},
     "searching": {"operators", "backbones"},
     "training": {
@@ -53,13 +54,14 @@ ARROWS = {
 PLACES = set(ARROWS).union(*ARROWS.values())
 HEAVY = {
     *("neuralop", "pytorch_lightning", "lightning", "xarray", "zarr", "Bio", "matplotlib"),
-    *("pandas", "h5py", "dask", "distributed", "sklearn"),
+    *("pandas", "h5py", "dask", "distributed", "sklearn", "astropy"),
 }
 LIGHT_PLACES = {
     "__init__",
     "operators",
     "searching",
     "data",
+    "cosmic",
     "domains",
     "music",
     "proteins",

@@ -1,0 +1,1 @@
+"""Cosmic rays in telescope images: reading, a simulator, and batches of stamps."""
