@@ -25,7 +25,7 @@ ARROWS = {
     "domains": {"task", "metrics", "data", "findings", "cosmic", "music", "proteins", "version"},
     "proteins": {"task", "data", "domains"},
     "music": {"task", "data", "domains"},
-    "cosmic": {"task", "data", "domains"},
+    "cosmic": {"atomic", "backbones", "data", "domains", "task", "version"},
     "catalogue": {"cosmic", "domains", "data", "music", "proteins"},
     "backbones": {"operators", "task"},
     "searching": {"operators", "backbones"},
@@ -54,7 +54,7 @@ ARROWS = {
 PLACES = set(ARROWS).union(*ARROWS.values())
 HEAVY = {
     *("neuralop", "pytorch_lightning", "lightning", "xarray", "zarr", "Bio", "matplotlib"),
-    *("pandas", "h5py", "dask", "distributed", "sklearn", "astropy"),
+    *("pandas", "h5py", "dask", "distributed", "sklearn", "astropy", "astroscrappy"),
 }
 LIGHT_PLACES = {
     "__init__",

@@ -12,6 +12,7 @@ from .choice import OPERATORS
 from .distance_maps import distance_network
 from .fno_cnn import FnoCnn
 from .forecasting import forecaster
+from .image_masks import mask_network
 from .neuralop_fno import NeuralopFno
 from .normalized import Normalized
 from .tcn import Tcn
@@ -57,6 +58,8 @@ def build_model(task: Task, description: Mapping[str, Any]) -> nn.Module:
         return field_network(task, **options)
     if backbone == "tcn":
         return Tcn(task, op, **options)
+    if backbone == "image_mask":
+        return mask_network(task, op, **options)
     if forecast is None:
         return make_backbone(task, op, **options)
     return forecaster(task, op, forecast, **options)

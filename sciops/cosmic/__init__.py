@@ -1,1 +1,1 @@
-"""Cosmic rays in telescope images: reading, a simulator, and batches of stamps."""
+"""Cosmic rays in images of telescopes: reading, a simulator, batches of stamps, cleaned images."""
