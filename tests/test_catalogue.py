@@ -21,7 +21,7 @@ def own_directory(tmp_path, monkeypatch):
 
 def test_table_of_what_there_is():
     table = sciops.datasets()
-    assert list(table.index) == ["burgers", "darcy", "navier_stokes", "protein", "music"]
+    assert list(table.index) == ["burgers", "darcy", "navier_stokes", "protein", "music", "vision"]
     assert "viscosity=0.1" in table.loc["burgers", "parameters"]
     assert table.loc["protein", "targets"] == "distance"
 

@@ -22,10 +22,11 @@ ARROWS = {
     "operators": set(),
     "data": {"task"},
     "findings": set(),
-    "domains": {"task", "metrics", "data", "findings", "music", "proteins", "version"},
+    "domains": {"task", "metrics", "data", "findings", "music", "proteins", "version", "vision"},
     "proteins": {"task", "data", "domains"},
     "music": {"task", "data", "domains"},
-    "catalogue": {"domains", "data", "music", "proteins"},
+    "vision": {"task", "data", "domains"},
+    "catalogue": {"domains", "data", "music", "proteins", "vision"},
     "backbones": {"operators", "task"},
     "searching": {"operators", "backbones"},
     "training": {
@@ -52,7 +53,7 @@ ARROWS = {
 PLACES = set(ARROWS).union(*ARROWS.values())
 HEAVY = {
     *("neuralop", "pytorch_lightning", "lightning", "xarray", "zarr", "Bio", "matplotlib"),
-    *("pandas", "h5py", "dask", "distributed", "sklearn"),
+    *("pandas", "h5py", "dask", "distributed", "sklearn", "PIL"),
 }
 LIGHT_PLACES = {
     "__init__",
@@ -62,6 +63,7 @@ LIGHT_PLACES = {
     "domains",
     "music",
     "proteins",
+    "vision",
     "catalogue",
     "cli",
     "evaluation",

@@ -14,6 +14,10 @@ TABLE = {  # a row of sciops.datasets()
     "axes": "time",
     "parameters": f"length={LENGTH}",
 }
+NO_RESOLUTION = (
+    "music has no resolution, and is made by one process; give length="
+    f"{LENGTH}, the least and the most frames"
+)
 
 _synthetic = Synthetic(synthetic_tree, VERSION, LENGTH)
 generated, kept = _synthetic.generated, _synthetic.kept

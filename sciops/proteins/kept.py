@@ -14,6 +14,10 @@ TABLE = {  # a row of sciops.datasets()
     "axes": "i, j",
     "parameters": f"length={LENGTH}",
 }
+NO_RESOLUTION = (
+    "proteins have no resolution, and are made by one process; give length="
+    f"{LENGTH}, the least and the most residues"
+)
 
 _synthetic = Synthetic(synthetic_tree, VERSION, LENGTH)
 generated, kept = _synthetic.generated, _synthetic.kept
