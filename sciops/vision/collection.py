@@ -81,6 +81,8 @@ def _read(paths, options: dict) -> tuple[dict[str, Labelled], list[str] | None, 
     if isinstance(paths, Mapping):
         data = {name: as_images(*pair, name, **options) for name, pair in paths.items()}
         return data, None, OWN
+    if not isinstance(paths, str | Path):
+        raise ValueError(f"images are in one file, one folder or arrays; got {paths!r}")
     path = Path(paths)
     attrs = {"title": path.name.removesuffix(".gz").removesuffix(".csv"), "source": path.name}
     if path.is_file():

@@ -118,5 +118,7 @@ def test_what_cannot_be_is_refused(arrays, options, message):
 def test_a_path_without_images(tmp_path):
     with pytest.raises(ReadError, match="there is no file or folder"):
         read_tree(tmp_path / "nowhere")
+    with pytest.raises(ValueError, match="one file, one folder or arrays"):
+        read_tree([tmp_path, tmp_path])
     with pytest.raises(ValueError, match="does not take size"):
         read_tree(write_mnist(tmp_path / "mnist"), size=(4, 4))
