@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-PACKAGES = {"protein": "proteins", "music": "music", "cosmic": "cosmic"}  # of what is no field
+# of data that are no fields
+PACKAGES = {"protein": "proteins", "music": "music", "cosmic": "cosmic", "vision": "vision"}
+NOT_GENERATED = ("vision",)  # of which there are so many as there are
+COUNTS = {"train": 1000, "val": 100, "test": 100}  # samples of the others
 HASHED_BYTES = 2**30  # a kept store up to this size is hashed before it is used again
 
 
@@ -24,7 +27,7 @@ def datasets() -> "pd.DataFrame":
     """What `generate`, `load` and `read` know, as a table.
 
     >>> list(datasets().index)
-    ['burgers', 'darcy', 'navier_stokes', 'protein', 'music', 'cosmic']
+    ['burgers', 'darcy', 'navier_stokes', 'protein', 'music', 'cosmic', 'vision']
     """
     import pandas as pd
 
@@ -112,9 +115,9 @@ def load(
     name: str,
     *,
     resolution: int | Sequence[int] | None = None,
-    n_train: int = 1000,
-    n_val: int = 100,
-    n_test: int = 100,
+    n_train: int | None = None,
+    n_val: int | None = None,
+    n_test: int | None = None,
     seed: int = 0,
     progress: bool = True,
     **parameters,
@@ -123,6 +126,9 @@ def load(
 
     resolution: one, or several of the *same* samples; the tree then has a branch for each,
                 `tree["64/train"]`
+    n_train, n_val, n_test: None are 1000, 100 and 100; of "vision", whose images are not generated,
+                all that there are
+    parameters: see `sciops.datasets()`
     """
     if isinstance(resolution, Iterable) and not isinstance(resolution, str):
         import xarray as xr
@@ -132,21 +138,23 @@ def load(
         if not trees:
             raise ValueError("resolution=[] is empty; give at least one, or None for the default")
         return xr.DataTree(children=trees)
+    counts = {"train": n_train, "val": n_val, "test": n_test}
+    if name not in NOT_GENERATED:
+        counts = {split: COUNTS[split] if n is None else n for split, n in counts.items()}
     if name in PACKAGES:
         _expect_no_resolution(name, resolution)
-        counts = {"train": n_train, "val": n_val, "test": n_test}
         folder = data_dir() / name
         return _made(name).kept(folder, counts, seed=seed, progress=progress, **parameters)
     from .domains.recipe import Recipe
 
     recipe = Recipe(name, resolution, seed, parameters)
-    spec = recipe.spec({"train": n_train, "val": n_val, "test": n_test})
+    spec = recipe.spec(counts)
     path = data_dir() / name / f"{recipe.resolution}-{spec.fingerprint()[:16]}.zarr"
     return _kept(path, recipe, spec, progress)
 
 
 def _made(name: str):
-    """The module with `TABLE`, `USUAL`, `generated` and `kept` of data that are no fields."""
+    """The module with `TABLE`, `generated` and `kept` of data that are no fields."""
     return import_module(f".{PACKAGES[name]}.kept", __package__)
 
 
@@ -197,7 +205,8 @@ def read(
              those of `sciops.proteins.collection.read_tree`; of "music" a .mat file of piano rolls,
              or arrays {"train": […], "val": […], "test": […]}; of "cosmic" deepCR's folder, FITS
              files of one field, or {field: files}, and the options are those of
-             `sciops.cosmic.collection.read_tree`
+             `sciops.cosmic.collection.read_tree`; of "vision" files and options of
+             `sciops.vision.collection.read_tree`
     out:     a zarr store to write; what is returned is then the opened store
     options: of `sciops.domains.reading.read_layout`, above all
              fields={"a": "coeff", "u": "sol"} (our variable: the file's), coords=, resolution=,

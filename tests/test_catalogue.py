@@ -21,7 +21,8 @@ def own_directory(tmp_path, monkeypatch):
 
 def test_table_of_what_there_is():
     table = sciops.datasets()
-    assert list(table.index) == ["burgers", "darcy", "navier_stokes", "protein", "music", "cosmic"]
+    others = ["protein", "music", "cosmic", "vision"]
+    assert list(table.index) == ["burgers", "darcy", "navier_stokes", *others]
     assert "viscosity=0.1" in table.loc["burgers", "parameters"]
     assert table.loc["protein", "targets"] == "distance"
 

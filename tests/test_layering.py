@@ -22,11 +22,15 @@ ARROWS = {
     "operators": set(),
     "data": {"task"},
     "findings": set(),
-    "domains": {"task", "metrics", "data", "findings", "cosmic", "music", "proteins", "version"},
+    "domains": {
+        *("task", "metrics", "data", "findings", "cosmic", "music", "proteins", "version"),
+        "vision",
+    },
     "proteins": {"task", "data", "domains"},
     "music": {"task", "data", "domains"},
     "cosmic": {"atomic", "backbones", "data", "domains", "task", "version"},
-    "catalogue": {"cosmic", "domains", "data", "music", "proteins"},
+    "vision": {"task", "data", "domains"},
+    "catalogue": {"cosmic", "domains", "data", "music", "proteins", "vision"},
     "backbones": {"operators", "task"},
     "searching": {"operators", "backbones"},
     "training": {
@@ -54,7 +58,7 @@ ARROWS = {
 PLACES = set(ARROWS).union(*ARROWS.values())
 HEAVY = {
     *("neuralop", "pytorch_lightning", "lightning", "xarray", "zarr", "Bio", "matplotlib"),
-    *("pandas", "h5py", "dask", "distributed", "sklearn", "astropy", "astroscrappy"),
+    *("pandas", "h5py", "dask", "distributed", "sklearn", "astropy", "astroscrappy", "PIL"),
 }
 LIGHT_PLACES = {
     "__init__",
@@ -65,6 +69,7 @@ LIGHT_PLACES = {
     "domains",
     "music",
     "proteins",
+    "vision",
     "catalogue",
     "cli",
     "evaluation",

@@ -76,6 +76,11 @@ def check(data: "xr.Dataset | xr.DataTree | str | Path") -> CheckReport:
             module, function = CHECKS[names.pop()]
             findings += getattr(import_module(module), function)(splits)
             continue
+        if all(ds.attrs.get("name") == "vision" for ds in splits.values()):
+            from sciops.vision.checking import check_vision
+
+            findings += check_vision(splits)
+            continue
         for split, ds in splits.items():
             findings += _check_split(label + split, ds)
         if len(splits) > 1:

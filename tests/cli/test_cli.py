@@ -6,6 +6,7 @@ from typer.testing import CliRunner
 import sciops
 from sciops.cli.app import app
 from tests.cosmic.toy import exposures, write_fits
+from tests.vision.toy import write_mnist
 
 
 def run(*words: object):
@@ -33,6 +34,20 @@ def test_generate_then_check(tmp_path):
     result = run("data", "check", store)
     assert result.exit_code == 0, result.output
     assert "ok   equation" in result.output
+
+
+def test_read_images(tmp_path):
+    store = tmp_path / "m.zarr"
+    words = "data", "read", "vision", write_mnist(tmp_path / "mnist"), "--out", store, "--val", 6
+    result = run(*words, "--set", "variant=permuted", "--set", "seed=3")
+    assert result.exit_code == 0, result.output
+    tree = sciops.read("vision", tmp_path / "mnist", val=6, variant="permuted", seed=3)
+    from sciops.data.store import open_store
+
+    assert open_store(store)["test"]["image"].equals(tree["test"]["image"])
+    assert run("data", "check", store).exit_code == 0
+    result = run(*words, "--overwrite", "--set", "variant=sideways")
+    assert result.exit_code == 2 and "there is no variant='sideways'" in result.output
 
 
 def test_check_of_a_wrong_store_exits_with_one(tmp_path):
