@@ -161,7 +161,7 @@ def _made(name: str):
 def _expect_no_resolution(name: str, *of_fields) -> None:
     if any(value is not None for value in of_fields):
         raise ValueError(
-            f"{name} has no resolution, and is made by one process; what may be given is "
+            f"{name} has no resolution, workers or scheduler to choose; what may be given is "
             f"{_made(name).TABLE['parameters']}"
         )
 
