@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-PACKAGES = {"protein": "proteins", "music": "music", "vision": "vision"}  # data of their own kind
+# of data that are no fields
+PACKAGES = {"protein": "proteins", "music": "music", "cosmic": "cosmic", "vision": "vision"}
 NOT_GENERATED = ("vision",)  # of which there are so many as there are
 COUNTS = {"train": 1000, "val": 100, "test": 100}  # samples of the others
 HASHED_BYTES = 2**30  # a kept store up to this size is hashed before it is used again
@@ -26,7 +27,7 @@ def datasets() -> "pd.DataFrame":
     """What `generate`, `load` and `read` know, as a table.
 
     >>> list(datasets().index)
-    ['burgers', 'darcy', 'navier_stokes', 'protein', 'music', 'vision']
+    ['burgers', 'darcy', 'navier_stokes', 'protein', 'music', 'cosmic', 'vision']
     """
     import pandas as pd
 
@@ -153,13 +154,16 @@ def load(
 
 
 def _made(name: str):
-    """The module with `TABLE`, `NO_RESOLUTION`, `generated` and `kept` of data of their kind."""
+    """The module with `TABLE`, `generated` and `kept` of data that are no fields."""
     return import_module(f".{PACKAGES[name]}.kept", __package__)
 
 
 def _expect_no_resolution(name: str, *of_fields) -> None:
     if any(value is not None for value in of_fields):
-        raise ValueError(_made(name).NO_RESOLUTION)
+        raise ValueError(
+            f"{name} has no resolution, and is made by one process; what may be given is "
+            f"{_made(name).TABLE['parameters']}"
+        )
 
 
 def _kept(path: Path, recipe, spec, progress: bool) -> "xr.DataTree":
@@ -199,7 +203,9 @@ def read(
     paths:   a file, a list of files, or {variable: file}; of "protein" PDNET's folder, one with
              alignments/ and structures/, or {name: (alignment, structure)}, and the options are
              those of `sciops.proteins.collection.read_tree`; of "music" a .mat file of piano rolls,
-             or arrays {"train": […], "val": […], "test": […]}; of "vision" files and options of
+             or arrays {"train": […], "val": […], "test": […]}; of "cosmic" deepCR's folder, FITS
+             files of one field, or {field: files}, and the options are those of
+             `sciops.cosmic.collection.read_tree`; of "vision" files and options of
              `sciops.vision.collection.read_tree`
     out:     a zarr store to write; what is returned is then the opened store
     options: of `sciops.domains.reading.read_layout`, above all
@@ -235,7 +241,12 @@ def _arrived(tree: "xr.DataTree", out: str | Path | None, overwrite: bool) -> "x
         warnings.warn(failure, stacklevel=3)
     if out is None:
         return tree
-    if any({"protein", "piece"} & set(split.dims) for split in tree.children.values()):
+    dims = {dim for split in tree.children.values() for dim in split.dims}
+    if "stamp" in dims:
+        from .cosmic.stamps import open_stamps, write_stamps
+
+        return open_stamps(write_stamps(out, tree, overwrite=overwrite))
+    if {"protein", "piece"} & dims:
         from .data.ragged_store import open_ragged, write_ragged
 
         return open_ragged(write_ragged(out, tree, overwrite=overwrite))

@@ -7,11 +7,13 @@ from torch import nn
 
 from sciops.task import Task
 
+from .cell_network import field_network
 from .choice import OPERATORS
 from .classifiers import CLASSIFIERS, make_classifier
 from .distance_maps import distance_network
 from .fno_cnn import FnoCnn
 from .forecasting import forecaster
+from .image_masks import mask_network
 from .neuralop_fno import NeuralopFno
 from .normalized import Normalized
 from .tcn import Tcn
@@ -55,8 +57,12 @@ def build_model(task: Task, description: Mapping[str, Any]) -> nn.Module:
     backbone = options.pop("backbone", None)
     if backbone == "distance_map":
         return distance_network(task, op, **options)
+    if backbone == "cells":
+        return field_network(task, **options)
     if backbone == "tcn":
         return Tcn(task, op, **options)
+    if backbone == "image_mask":
+        return mask_network(task, op, **options)
     if backbone in CLASSIFIERS:
         if op != "conv":
             raise ValueError(f"{backbone!r} is made with op='conv'; sciops.relax makes it {op!r}")

@@ -6,6 +6,7 @@ from .collection import synthetic_tree
 from .tonal import LENGTH
 
 VERSION = 1  # of the generator; another one makes other pieces
+USUAL = {"length": LENGTH}
 TABLE = {  # a row of sciops.datasets()
     "title": "The next frame of polyphonic music",
     "equation": "none: synthetic tonal sequences, or piano rolls such as JSB Chorales",
@@ -14,10 +15,6 @@ TABLE = {  # a row of sciops.datasets()
     "axes": "time",
     "parameters": f"length={LENGTH}",
 }
-NO_RESOLUTION = (
-    "music has no resolution, and is made by one process; give length="
-    f"{LENGTH}, the least and the most frames"
-)
 
-_synthetic = Synthetic(synthetic_tree, VERSION, LENGTH)
+_synthetic = Synthetic(synthetic_tree, VERSION, USUAL)
 generated, kept = _synthetic.generated, _synthetic.kept

@@ -6,6 +6,7 @@ from .collection import synthetic_tree
 
 VERSION = 1  # of the generator; another one makes other chains
 LENGTH = (60, 200)
+USUAL = {"length": LENGTH}
 TABLE = {  # a row of sciops.datasets()
     "title": "Distances between the residues of proteins",
     "equation": "none: synthetic chains, or your alignments and structures",
@@ -14,10 +15,6 @@ TABLE = {  # a row of sciops.datasets()
     "axes": "i, j",
     "parameters": f"length={LENGTH}",
 }
-NO_RESOLUTION = (
-    "proteins have no resolution, and are made by one process; give length="
-    f"{LENGTH}, the least and the most residues"
-)
 
-_synthetic = Synthetic(synthetic_tree, VERSION, LENGTH)
+_synthetic = Synthetic(synthetic_tree, VERSION, USUAL)
 generated, kept = _synthetic.generated, _synthetic.kept

@@ -18,7 +18,6 @@ TABLE = {  # a row of sciops.datasets()
     "axes": "y, x",
     "parameters": f"variant={next(iter(VARIANTS))}",
 }
-NO_RESOLUTION = "images have the resolution they were taken with; leave it out"
 
 
 def generated(counts: Mapping[str, int], **how) -> "xr.Dataset":

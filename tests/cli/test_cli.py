@@ -5,6 +5,7 @@ from typer.testing import CliRunner
 
 import sciops
 from sciops.cli.app import app
+from tests.cosmic.toy import exposures, write_fits
 from tests.vision.toy import write_mnist
 
 
@@ -75,6 +76,15 @@ def test_read(tmp_path):
     again = "data", "read", "darcy", tmp_path / "mine.npz", "--out", tmp_path / "d.zarr"
     assert "another specification" in run(*again).stderr
     assert "'sample': 3" in run(*again, "--overwrite").stdout
+
+
+def test_read_of_exposures_with_settings(tmp_path):
+    path = write_fits(tmp_path / "a.fits", exposures(2, (12, 16)))
+    words = "data", "read", "cosmic", path, "--out", tmp_path / "a.zarr", "--set", "size=4"
+    result = run(*words)
+    assert result.exit_code == 0, result.output
+    assert "test {'stamp': 12, 'y': 4, 'x': 4" in result.output
+    assert "limit does not go with FITS files" in run(*words, "--set", "limit=3").stderr
 
 
 def test_read_with_times_from_the_file(tmp_path):

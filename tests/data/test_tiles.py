@@ -49,3 +49,22 @@ def test_a_network_of_finite_reach_gives_the_same_answer():
 def test_a_margin_must_leave_something(margin):
     with pytest.raises(ValueError, match=f"a margin of {margin} on both sides leaves nothing"):
         list(tiles((20,), 8, margin))
+
+
+@pytest.mark.parametrize(
+    ("n", "size", "margin", "step"), [(40, 12, 2, 2), (64, 24, 4, 4), (8, 16, 4, 4)]
+)
+def test_windows_in_steps_are_tiles_all_the_same(n, size, margin, step):
+    covered = torch.zeros(n, dtype=torch.int64)
+    for (window,), (core,), _ in tiles((n,), size, margin, step):
+        covered[core] += 1
+        assert window.start % step == 0 and window.stop - window.start == min(size, n)
+        assert core.start == 0 or core.start - window.start >= margin
+        assert core.stop == n or window.stop - core.stop >= margin
+    assert bool((covered == 1).all())
+
+
+@pytest.mark.parametrize(("n", "size", "margin"), [(41, 12, 2), (40, 14, 2), (40, 12, 1)])
+def test_steps_must_divide_all_lengths(n, size, margin):
+    with pytest.raises(ValueError, match=r"steps of 4 need axes.*multiples of it.*pad the map"):
+        list(tiles((n,), size, margin, 4))
