@@ -59,7 +59,7 @@ def test_some_of_the_digits_are_the_first_of_all():
 def test_the_verbs_say_what_images_are_not():
     with pytest.raises(ValueError, match=r"images are not generated: sciops.load\('vision'\)"):
         sciops.generate("vision")
-    with pytest.raises(ValueError, match="images have the resolution they were taken with"):
+    with pytest.raises(ValueError, match="vision has no resolution"):
         sciops.load("vision", resolution=32)
 
 
