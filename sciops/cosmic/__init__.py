@@ -1,1 +1,1 @@
-"""Cosmic rays in images of telescopes: reading, made-up images, masks, and cleaned images."""
+"""Cosmic rays in images of telescopes: reading, a simulator, batches of stamps, cleaned images."""

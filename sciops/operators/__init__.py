@@ -13,12 +13,19 @@ from .kaleidoscope import (
     triangular_blocks,
 )
 from .neuralop import SpectralConv
-from .operator import AbstractOperator, Fixed, arch_parameters, weight_parameters
+from .operator import (
+    AbstractOperator,
+    AbstractSearchable,
+    Fixed,
+    arch_parameters,
+    weight_parameters,
+)
 from .xd import XD
 
 __all__ = [
     "XD",
     "AbstractOperator",
+    "AbstractSearchable",
     "Butterfly",
     "Fixed",
     "FourierLayer",
