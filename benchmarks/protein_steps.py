@@ -15,7 +15,7 @@ import torch
 
 from benchmarks.measure import peak_megabytes
 from benchmarks.results import machine, markdown
-from sciops.backbones.resnet import DistanceResNet
+from sciops.backbones.resnet import ResNet
 from sciops.operators.heap import kept_heap
 from sciops.task import Axis, Field, Task
 
@@ -30,7 +30,7 @@ def map_task(window: int) -> Task:
 def training_step(op: str, depth: int, width: int, window: int, batch: int) -> Callable[[], None]:
     """A function that takes one step."""
     torch.manual_seed(0)
-    model = DistanceResNet(map_task(window), op, depth=depth, width=width)
+    model = ResNet(map_task(window), op, depth=depth, width=width)
     optimiser = torch.optim.Adam(model.parameters(), 1e-3)
     x, y = torch.randn(batch, CHANNELS, window, window), 16 * torch.rand(batch, 1, window, window)
 

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-RAGGED = {"protein": "proteins", "music": "music"}  # samples that have a length; their package
+# of data that are no fields
+PACKAGES = {"protein": "proteins", "music": "music", "cosmic": "cosmic", "vision": "vision"}
+NOT_GENERATED = ("vision",)  # of which there are so many as there are
+COUNTS = {"train": 1000, "val": 100, "test": 100}  # samples of the others
 HASHED_BYTES = 2**30  # a kept store up to this size is hashed before it is used again
 
 
@@ -24,12 +27,12 @@ def datasets() -> "pd.DataFrame":
     """What `generate`, `load` and `read` know, as a table.
 
     >>> list(datasets().index)
-    ['burgers', 'darcy', 'navier_stokes', 'protein', 'music']
+    ['burgers', 'darcy', 'navier_stokes', 'protein', 'music', 'cosmic', 'vision']
     """
     import pandas as pd
 
     rows = {name: _row(domain_named(name)) for name in DOMAINS}
-    rows |= {name: _made(name).TABLE for name in RAGGED}
+    rows |= {name: _made(name).TABLE for name in PACKAGES}
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("name")
 
 
@@ -83,8 +86,8 @@ def generate(
     >>> generate("darcy", n=2, resolution=17, progress=False)["u"].sizes
     Frozen({'sample': 2, 'x': 17, 'y': 17})
     """
-    if name in RAGGED:
-        _expect_lengths(name, resolution, scheduler, workers)
+    if name in PACKAGES:
+        _expect_no_resolution(name, resolution, scheduler, workers)
         counts = {"train": n, "val": n_val, "test": n_test}
         if out is None and (n_val or n_test):
             raise ValueError("n_val and n_test need a store to write: give out='….zarr'")
@@ -112,9 +115,9 @@ def load(
     name: str,
     *,
     resolution: int | Sequence[int] | None = None,
-    n_train: int = 1000,
-    n_val: int = 100,
-    n_test: int = 100,
+    n_train: int | None = None,
+    n_val: int | None = None,
+    n_test: int | None = None,
     seed: int = 0,
     progress: bool = True,
     **parameters,
@@ -123,6 +126,9 @@ def load(
 
     resolution: one, or several of the *same* samples; the tree then has a branch for each,
                 `tree["64/train"]`
+    n_train, n_val, n_test: None are 1000, 100 and 100; of "vision", whose images are not generated,
+                all that there are
+    parameters: see `sciops.datasets()`
     """
     if isinstance(resolution, Iterable) and not isinstance(resolution, str):
         import xarray as xr
@@ -132,29 +138,31 @@ def load(
         if not trees:
             raise ValueError("resolution=[] is empty; give at least one, or None for the default")
         return xr.DataTree(children=trees)
-    if name in RAGGED:
-        _expect_lengths(name, resolution)
-        counts = {"train": n_train, "val": n_val, "test": n_test}
+    counts = {"train": n_train, "val": n_val, "test": n_test}
+    if name not in NOT_GENERATED:
+        counts = {split: COUNTS[split] if n is None else n for split, n in counts.items()}
+    if name in PACKAGES:
+        _expect_no_resolution(name, resolution)
         folder = data_dir() / name
         return _made(name).kept(folder, counts, seed=seed, progress=progress, **parameters)
     from .domains.recipe import Recipe
 
     recipe = Recipe(name, resolution, seed, parameters)
-    spec = recipe.spec({"train": n_train, "val": n_val, "test": n_test})
+    spec = recipe.spec(counts)
     path = data_dir() / name / f"{recipe.resolution}-{spec.fingerprint()[:16]}.zarr"
     return _kept(path, recipe, spec, progress)
 
 
 def _made(name: str):
-    """The module with `TABLE`, `generated` and `kept` of samples that have a length."""
-    return import_module(f".{RAGGED[name]}.kept", __package__)
+    """The module with `TABLE`, `generated` and `kept` of data that are no fields."""
+    return import_module(f".{PACKAGES[name]}.kept", __package__)
 
 
-def _expect_lengths(name: str, *of_fields) -> None:
+def _expect_no_resolution(name: str, *of_fields) -> None:
     if any(value is not None for value in of_fields):
         raise ValueError(
-            f"{RAGGED[name]} have no resolution, and are made by one process; give "
-            f"length={_made(name).LENGTH}, the least and the most of residues or frames"
+            f"{name} has no resolution, workers or scheduler to choose; what may be given is "
+            f"{_made(name).TABLE['parameters']}"
         )
 
 
@@ -195,7 +203,10 @@ def read(
     paths:   a file, a list of files, or {variable: file}; of "protein" PDNET's folder, one with
              alignments/ and structures/, or {name: (alignment, structure)}, and the options are
              those of `sciops.proteins.collection.read_tree`; of "music" a .mat file of piano rolls,
-             or arrays {"train": […], "val": […], "test": […]}
+             or arrays {"train": […], "val": […], "test": […]}; of "cosmic" deepCR's folder, FITS
+             files of one field, or {field: files}, and the options are those of
+             `sciops.cosmic.collection.read_tree`; of "vision" files and options of
+             `sciops.vision.collection.read_tree`
     out:     a zarr store to write; what is returned is then the opened store
     options: of `sciops.domains.reading.read_layout`, above all
              fields={"a": "coeff", "u": "sol"} (our variable: the file's), coords=, resolution=,
@@ -203,8 +214,8 @@ def read(
 
     The data are checked; what looks wrong is a warning, because they are yours to judge.
     """
-    if name in RAGGED:
-        collection = import_module(f".{RAGGED[name]}.collection", __package__)
+    if name in PACKAGES:
+        collection = import_module(f".{PACKAGES[name]}.collection", __package__)
         return _arrived(collection.read_tree(paths, **options), out, overwrite)
     from .domains.reading import read_layout
 
@@ -230,7 +241,12 @@ def _arrived(tree: "xr.DataTree", out: str | Path | None, overwrite: bool) -> "x
         warnings.warn(failure, stacklevel=3)
     if out is None:
         return tree
-    if any({"protein", "piece"} & set(split.dims) for split in tree.children.values()):
+    dims = {dim for split in tree.children.values() for dim in split.dims}
+    if "stamp" in dims:
+        from .cosmic.stamps import open_stamps, write_stamps
+
+        return open_stamps(write_stamps(out, tree, overwrite=overwrite))
+    if {"protein", "piece"} & dims:
         from .data.ragged_store import open_ragged, write_ragged
 
         return open_ragged(write_ragged(out, tree, overwrite=overwrite))

@@ -48,12 +48,16 @@ class Field:
 
 @dataclass(frozen=True)
 class Task:
-    """Predict the targets from the inputs, both fields on the same axes."""
+    """Predict the targets from the inputs, both fields on the same axes, or the class of a sample.
+
+    classes: what a sample may be; if there are any, the target is the number of one of them
+    """
 
     name: str
     inputs: tuple[Field, ...]
     targets: tuple[Field, ...]
     axes: tuple[Axis, ...]
+    classes: tuple[str, ...] = ()
 
     @property
     def in_channels(self) -> int:
@@ -61,14 +65,15 @@ class Task:
 
     @property
     def out_channels(self) -> int:
-        return sum(field.channels for field in self.targets)
+        """Of the target field, or a score for each class."""
+        return len(self.classes) or sum(field.channels for field in self.targets)
 
 
 class Batch(NamedTuple):
     """Samples as tensors; frames of time are channels."""
 
     x: Tensor  # (batch, in_channels, *space)
-    y: Tensor  # (batch, out_channels, *space)
+    y: Tensor  # (batch, out_channels, *space), or classes (batch,)
 
 
 def task_as_dict(task: Task) -> dict[str, Any]:
@@ -78,8 +83,14 @@ def task_as_dict(task: Task) -> dict[str, Any]:
     >>> task = Task("demo", (Field("u", (0, 2)),), (Field("u", (2, 3)),), axes)
     >>> task_from(task_as_dict(task)) == task
     True
+    >>> digits = Task("digits", (Field("pixel"),), (Field("class"),), axes, ("zero", "one"))
+    >>> task_from(task_as_dict(digits)) == digits, digits.out_channels
+    (True, 2)
     """
-    return _with_lists(asdict(task))
+    values = _with_lists(asdict(task))
+    if not task.classes:
+        del values["classes"]  # files of fields are as they were before there were classes
+    return values
 
 
 def task_from(values: dict[str, Any]) -> Task:
@@ -89,7 +100,8 @@ def task_from(values: dict[str, Any]) -> Task:
         for role in ("inputs", "targets")
     )
     axes = tuple(Axis(**{**axis, "points": tuple(axis["points"])}) for axis in values["axes"])
-    return Task(values["name"], inputs, targets, axes)
+    classes = tuple(values.get("classes", ()))
+    return Task(values["name"], inputs, targets, axes, classes)
 
 
 def _with_lists(value: Any) -> Any:

@@ -5,20 +5,15 @@ parameters simply have none.  Everything that decides the next step is written a
 that a run that was killed goes on and ends with the same bits (on CPUs).
 """
 
-import contextlib
-import logging
 import math
-import sys
 import time
-import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytorch_lightning as pl
 import torch
-from pytorch_lightning.utilities.exceptions import SIGTERMException
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, Dataset
 
@@ -32,6 +27,7 @@ from .operators import arch_parameters, weight_parameters
 from .operators.heap import kept_heap
 from .schedules import plateau_cuts, rate_factor
 from .task import Batch
+from .trainer import make_trainer, quietly, stops_are_told
 from .training_bar import TrainingBar, bar_is_wanted
 
 if TYPE_CHECKING:
@@ -49,14 +45,6 @@ def samples_in(target: Tensor) -> Tensor:
 
 class TrainingFailed(RuntimeError):
     """A run that cannot go on; says what to change."""
-
-
-class Terminated(SystemExit):
-    """The process was asked to end (SIGTERM), as at the time limit of a cluster."""
-
-    def __init__(self, text: str):
-        super().__init__(143)  # as shells have it
-        print(text, file=sys.stderr, flush=True)
 
 
 def make_optimiser(parameters: list[nn.Parameter], how: Optimisation) -> torch.optim.Optimizer:
@@ -282,32 +270,18 @@ def fit(
         loaders = [DataLoader(train, batch_sampler=sampler, collate_fn=as_it_is)]
         if val is not None:
             loaders.append(DataLoader(val, batch_size=how.batch_size, collate_fn=as_it_is))
-        with quietly(), kept_heap():
-            trainer = pl.Trainer(
-                max_epochs=left,
-                accelerator=accelerator,
-                devices=devices,
-                num_nodes=num_nodes,
-                strategy=strategy,
-                sync_batchnorm=accelerator != "cpu",  # torch has none for CPUs
-                use_distributed_sampler=False,
-                logger=False,
-                enable_checkpointing=False,
-                enable_model_summary=False,
-                enable_progress_bar=False,
-                callbacks=[TrainingBar()] if bar_is_wanted(progress) else [],
-                num_sanity_val_steps=0,
-            )
-            try:
-                trainer.fit(loop, *loaders)
-            except SystemExit as stopped:  # as Lightning answers to Ctrl-C and SIGTERM
-                text = f"stopped after epoch {len(loop.history)} of {how.epochs}"
-                goes_on = "" if folder is None else "; the same call goes on from there"
-                kind = Terminated if isinstance(stopped, SIGTERMException) else KeyboardInterrupt
-                raise kind(text + goes_on) from None
+        bars = [TrainingBar()] if bar_is_wanted(progress) else []
+        machine = dict(devices=devices, num_nodes=num_nodes, strategy=strategy)
+        with quietly(), kept_heap(), stops_are_told(lambda: _how_far(loop)):
+            make_trainer(left, bars, accelerator=accelerator, **machine).fit(loop, *loaders)
     if loop.best is not None:
         model.load_state_dict(loop.best)
     return pd.DataFrame(loop.history)
+
+
+def _how_far(loop: Loop) -> str:
+    goes_on = "" if loop.folder is None else "; the same call goes on from there"
+    return f"stopped after epoch {len(loop.history)} of {loop.how.epochs}{goes_on}"
 
 
 def _resume(loop: Loop) -> None:
@@ -321,19 +295,3 @@ def _resume(loop: Loop) -> None:
             "remove it to begin anew"
         )
     loop.restore(state)
-
-
-@contextlib.contextmanager
-def quietly() -> Iterator[None]:
-    """Without Lightning's advice, which is for other kinds of data."""
-    logger = logging.getLogger("pytorch_lightning")
-    level = logger.level
-    logger.setLevel(logging.WARNING)
-    try:
-        with warnings.catch_warnings():
-            for advice in ("many workers", "no `val_dataloader`", "number of training batches"):
-                warnings.filterwarnings("ignore", f".*{advice}")
-            warnings.filterwarnings("ignore", ".*LeafSpec", FutureWarning)
-            yield
-    finally:
-        logger.setLevel(level)

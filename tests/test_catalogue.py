@@ -21,7 +21,8 @@ def own_directory(tmp_path, monkeypatch):
 
 def test_table_of_what_there_is():
     table = sciops.datasets()
-    assert list(table.index) == ["burgers", "darcy", "navier_stokes", "protein", "music"]
+    others = ["protein", "music", "cosmic", "vision"]
+    assert list(table.index) == ["burgers", "darcy", "navier_stokes", *others]
     assert "viscosity=0.1" in table.loc["burgers", "parameters"]
     assert table.loc["protein", "targets"] == "distance"
 
@@ -38,7 +39,7 @@ def test_proteins_are_made_and_kept(tmp_path):
     with pytest.warns(UserWarning, match="it is generated again"):
         again = sciops.load("protein", **asked)
     assert again["train"].to_dataset().equals(tree["train"].to_dataset().load())
-    with pytest.raises(ValueError, match="proteins have no resolution"):
+    with pytest.raises(ValueError, match="protein has no resolution"):
         sciops.load("protein", resolution=64)
     with pytest.raises(ValueError, match="need a store to write"):
         sciops.generate("protein", n=1, n_test=1)

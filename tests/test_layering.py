@@ -22,10 +22,15 @@ ARROWS = {
     "operators": set(),
     "data": {"task"},
     "findings": set(),
-    "domains": {"task", "metrics", "data", "findings", "music", "proteins", "version"},
+    "domains": {
+        *("task", "metrics", "data", "findings", "cosmic", "music", "proteins", "version"),
+        "vision",
+    },
     "proteins": {"task", "data", "domains"},
     "music": {"task", "data", "domains"},
-    "catalogue": {"domains", "data", "music", "proteins"},
+    "cosmic": {"atomic", "backbones", "data", "domains", "task", "version"},
+    "vision": {"task", "data", "domains"},
+    "catalogue": {"cosmic", "domains", "data", "music", "proteins", "vision"},
     "backbones": {"operators", "task"},
     "searching": {
         *("atomic", "backbones", "checkpoint", "config", "data", "operators", "plots", "task"),
@@ -33,8 +38,9 @@ ARROWS = {
     },
     "training": {
         *("checkpoint", "config", "data", "metrics", "operators", "schedules", "task"),
-        "training_bar",
+        *("trainer", "training_bar"),
     },
+    "trainer": set(),
     "training_bar": set(),
     "plain_state": set(),
     "atomic": {"plain_state"},
@@ -48,23 +54,25 @@ ARROWS = {
     "runs": {
         *("atomic", "backbones", "catalogue", "checkpoint", "config", "data", "domains"),
         *("evaluation", "metrics", "music", "operators", "plots", "proteins", "reporting"),
-        *("task", "training", "version"),
+        *("task", "trainer", "training", "version"),
     },
     "health": {"catalogue", "checkpoint", "data", "domains", "findings", "operators", "version"},
 }
 PLACES = set(ARROWS).union(*ARROWS.values())
 HEAVY = {
     *("neuralop", "pytorch_lightning", "lightning", "xarray", "zarr", "Bio", "matplotlib"),
-    *("pandas", "h5py", "dask", "distributed", "sklearn"),
+    *("pandas", "h5py", "dask", "distributed", "sklearn", "astropy", "astroscrappy", "PIL"),
 }
 LIGHT_PLACES = {
     "__init__",
     "operators",
     "searching",
     "data",
+    "cosmic",
     "domains",
     "music",
     "proteins",
+    "vision",
     "catalogue",
     "cli",
     "evaluation",

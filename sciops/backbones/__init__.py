@@ -7,10 +7,13 @@ from torch import nn
 
 from sciops.task import Task
 
+from .cell_network import field_network
 from .choice import OPERATORS
+from .classifiers import CLASSIFIERS, make_classifier
 from .distance_maps import distance_network
 from .fno_cnn import FnoCnn
 from .forecasting import forecaster
+from .image_masks import mask_network
 from .neuralop_fno import NeuralopFno
 from .normalized import Normalized
 from .tcn import Tcn
@@ -18,6 +21,7 @@ from .unet import UNet
 
 __all__ = [
     "BASELINES",
+    "CLASSIFIERS",
     "FnoCnn",
     "NeuralopFno",
     "Normalized",
@@ -25,6 +29,7 @@ __all__ = [
     "UNet",
     "build_model",
     "make_backbone",
+    "make_classifier",
 ]
 
 BASELINES: dict[str, Callable[..., nn.Module]] = {"unet": UNet, "neuralop": NeuralopFno}
@@ -52,8 +57,16 @@ def build_model(task: Task, description: Mapping[str, Any]) -> nn.Module:
     backbone = options.pop("backbone", None)
     if backbone == "distance_map":
         return distance_network(task, op, **options)
+    if backbone == "cells":
+        return field_network(task, **options)
     if backbone == "tcn":
         return Tcn(task, op, **options)
+    if backbone == "image_mask":
+        return mask_network(task, op, **options)
+    if backbone in CLASSIFIERS:
+        if op != "conv":
+            raise ValueError(f"{backbone!r} is made with op='conv'; sciops.relax makes it {op!r}")
+        return make_classifier(task, backbone, **options)
     if forecast is None:
         return make_backbone(task, op, **options)
     return forecaster(task, op, forecast, **options)

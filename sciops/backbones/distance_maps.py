@@ -5,7 +5,7 @@ from torch import Tensor, nn
 
 from sciops.task import Task
 
-from .resnet import OPERATORS, DistanceResNet
+from .resnet import OPERATORS, ResNet
 from .unet import UNet
 
 MAP_NETWORKS = (*OPERATORS, "unet")
@@ -26,4 +26,4 @@ def distance_network(task: Task, op: str, **options) -> nn.Module:
     """The network that `op` names: PDNET's tower with that operator, or a U-Net."""
     if op not in MAP_NETWORKS:
         raise ValueError(f"there is no op={op!r}; there are {', '.join(MAP_NETWORKS)}")
-    return DistanceUNet(task, **options) if op == "unet" else DistanceResNet(task, op, **options)
+    return DistanceUNet(task, **options) if op == "unet" else ResNet(task, op, **options)

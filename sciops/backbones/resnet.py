@@ -1,6 +1,6 @@
 """PDNET's residual tower for distance maps (Adhikari 2020, after DEEPCON), with XD in its blocks.
 
-    h ← conv₁ₓ₁( σ BN x )
+    h ← conv₁ₓ₁( σ BN x )                                    or conv₃ₓ₃( x ), if x comes scaled
     h ← h + conv( σ dropout conv( σ BN h ) )                 B times, 3 × 3, the second one dilated
     y = σ₊( conv( σ BN h ) )                                 ≥ 0
 
@@ -9,7 +9,8 @@ operations that start as the same function.
 
 Published is σ₊ = ReLU.  Distances are positive, and a step that makes the output negative
 everywhere leaves a ReLU without any gradient, for good.  So σ₊ is the softplus log(1 + eʸ) unless
-asked otherwise: the same to within 0.02 from 4 (Å) on, and it always learns.
+asked otherwise: the same to within 0.02 from 4 (Å) on, and it always learns.  For masks of images y
+is a logit, of either sign, as is the scaled image x, which no ReLU may cut.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,12 +19,18 @@ from itertools import cycle, islice
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from sciops.operators import XD, AbstractOperator
-from sciops.operators.hybrid import Hybrid
+from sciops.operators import AbstractOperator
 from sciops.operators.operator import whole_numbers
 from sciops.task import Task
 
-OUTPUTS: dict[str, Callable[[Tensor], Tensor]] = {"softplus": F.softplus, "relu": F.relu}
+from .relaxed_convs import RELAXED as OPERATORS
+from .relaxed_convs import applied, relaxed
+
+OUTPUTS: dict[str, Callable[[Tensor], Tensor]] = {
+    "softplus": F.softplus,
+    "relu": F.relu,
+    "logits": lambda y: y,
+}
 CYCLE = (1, 2, 4)  # dilations of successive blocks of "dilated"
 
 
@@ -36,18 +43,19 @@ class Block(nn.Module):
         self.first, self.second = first, second
 
     def forward(self, h: Tensor, coords: tuple[Tensor, ...] | None) -> Tensor:
-        inner = _applied(self.first, F.relu_(self.norm(h)), coords)
-        inner = _applied(self.second, F.relu_(self.dropout(inner)), coords)
+        inner = applied(self.first, F.relu_(self.norm(h)), coords)
+        inner = applied(self.second, F.relu_(self.dropout(inner)), coords)
         return inner.add_(h)
 
 
-class DistanceResNet(nn.Module):
-    """From the input channels of a task to its target channels, never negative.
+class ResNet(nn.Module):
+    """From the input channels of a task to its target channels.
 
     op:        "conv", "dilated", "xd-grid" (of the task's window only) or "xd-hybrid"
     depth:     convolutions in a row, 2B + 2
     dilations: of successive blocks, over and over; (1, 2, 4) if dilated, else (1,)
-    output:    "softplus" or "relu"
+    output:    "softplus" or "relu", never negative, or "logits"
+    scaled:    whether x comes scaled, so that it is neither normalised nor cut at zero
     options:   of the XD operations: `k_depth`, the depth of their K-matrices; those of `Hybrid`
     """
 
@@ -61,6 +69,7 @@ class DistanceResNet(nn.Module):
         dilations: Sequence[int] | None = None,
         dropout: float = 0.3,
         output: str = "softplus",
+        scaled: bool = False,
         **options,
     ):
         super().__init__()
@@ -69,18 +78,19 @@ class DistanceResNet(nn.Module):
         dilations = whole_numbers(dilations, len(dilations), "dilations")
         self.task, self.output = task, output
         mode = "circular" if all(axis.periodic for axis in task.axes) else "zeros"
-        self.lift = nn.Sequential(
-            nn.BatchNorm2d(task.in_channels), nn.ReLU(), _conv(task.in_channels, width, 1, 1, mode)
-        )
+        first = _conv(task.in_channels, width, 3 if scaled else 1, 1, mode)
+        before = [] if scaled else [nn.BatchNorm2d(task.in_channels), nn.ReLU()]
+        self.lift = nn.Sequential(*before, first)
         self.blocks = nn.ModuleList(
             Block(width, *(_conv(width, width, 3, d, mode) for d in (1, dilation)), dropout)
             for dilation in islice(cycle(dilations), depth // 2 - 1)
         )
         self.norm = nn.BatchNorm2d(width)
         self.project = _conv(width, task.out_channels, 3, 1, mode)
+        window = tuple(axis.size for axis in task.axes)
         for block in self.blocks:  # when all weights are drawn: the same in every op
-            block.first = _relaxed(op, block.first, task, options)
-            block.second = _relaxed(op, block.second, task, options)
+            block.first = relaxed(op, block.first, window, options)
+            block.second = relaxed(op, block.second, window, options)
 
     @property
     def reach(self) -> int | None:
@@ -88,7 +98,7 @@ class DistanceResNet(nn.Module):
         layers = [layer for block in self.blocks for layer in (block.first, block.second)]
         if any(isinstance(layer, AbstractOperator) for layer in layers):
             return None
-        return sum(conv.padding[0] for conv in (*layers, self.project))
+        return sum(conv.padding[0] for conv in (self.lift[-1], *layers, self.project))
 
     def forward(self, x: Tensor, coords: tuple[Tensor, ...] | None = None) -> Tensor:
         """(batch, in_channels, n, m) -> (batch, out_channels, n, m).
@@ -110,39 +120,6 @@ def _conv(in_channels: int, out_channels: int, kernel: int, dilation: int, mode:
     nn.init.xavier_uniform_(conv.weight, nn.init.calculate_gain("relu"))
     nn.init.zeros_(conv.bias)
     return conv
-
-
-def _applied(layer: nn.Module, h: Tensor, coords) -> Tensor:
-    return layer(h, coords) if isinstance(layer, Hybrid) else layer(h)
-
-
-def _as_it_is(conv: nn.Conv2d, task: Task) -> nn.Module:
-    return conv
-
-
-def _xd_grid(conv: nn.Conv2d, task: Task, *, k_depth=1) -> AbstractOperator:
-    return XD.from_conv(conv, tuple(axis.size for axis in task.axes), depth=k_depth)
-
-
-def _xd_hybrid(conv: nn.Conv2d, task: Task, *, k_depth=1, **options) -> AbstractOperator:
-    window = tuple(axis.size for axis in task.axes)
-    whole = conv.padding_mode == "circular"
-    return Hybrid(conv, length=None if whole else window, depth=k_depth, **options)
-
-
-OPERATORS: dict[str, Callable[..., nn.Module]] = {
-    "conv": _as_it_is,
-    "dilated": _as_it_is,
-    "xd-grid": _xd_grid,
-    "xd-hybrid": _xd_hybrid,
-}
-
-
-def _relaxed(op: str, conv: nn.Conv2d, task: Task, options: dict) -> nn.Module:
-    try:
-        return OPERATORS[op](conv, task, **options)
-    except TypeError as error:
-        raise ValueError(f"op={op!r} does not take these options: {error}") from None
 
 
 def _check(task: Task, op: str, depth: int, output: str) -> None:

@@ -6,6 +6,8 @@ another grid.
 """
 
 import math
+from collections.abc import Callable, Iterable
+from functools import partial
 
 import torch
 import torch.nn.functional as F
@@ -67,11 +69,32 @@ class UNet(nn.Module):
             )
         points = unit_points(self.task, size) if coords is None else coords
         where = positions(self.task, points, x).expand(len(x), *[-1] * (x.ndim - 1))
-        h, skips = self.down[0](torch.cat([x, where], 1)), []
-        for level in self.down[1:]:
-            skips.append(h)
-            h = level(POOLS[ndim - 1](h, 2, ceil_mode=True))
-        for level, skip in zip(self.up, reversed(skips), strict=True):
-            h = F.interpolate(h, skip.shape[2:], mode=MODES[ndim - 1], align_corners=False)
-            h = level(torch.cat([skip, h], 1))
+        halve = partial(POOLS[ndim - 1], kernel_size=2, ceil_mode=True)
+        up = [partial(_with_interpolated, level) for level in self.up]
+        h = down_and_up(torch.cat([x, where], 1), self.down, halve, up)
         return self.project(h.flatten(2)).unflatten(2, size)
+
+
+def _with_interpolated(level: nn.Module, skip: Tensor, h: Tensor) -> Tensor:
+    h = F.interpolate(h, skip.shape[2:], mode=MODES[h.ndim - 3], align_corners=False)
+    return level(torch.cat([skip, h], 1))
+
+
+def down_and_up(
+    x: Tensor,
+    down: Iterable[Callable[[Tensor], Tensor]],
+    halve: Callable[[Tensor], Tensor],
+    up: Iterable[Callable[[Tensor, Tensor], Tensor]],
+) -> Tensor:
+    """Through the levels of a U-Net; those on the way up see what was there on the way down, too.
+
+    up: from that and from h of the level below
+    """
+    first, *others = down
+    h, skips = first(x), []
+    for level in others:
+        skips.append(h)
+        h = level(halve(h))
+    for level, skip in zip(up, reversed(skips), strict=True):
+        h = level(skip, h)
+    return h

@@ -84,7 +84,8 @@ def read(
     """Turn a file of the field (FNO .mat, neuraloperator .pt, PDEBench HDF5, …) into a store.
 
     Of protein, a folder: PDNET's, or one with alignments/ and structures/.  Of music, a .mat file
-    of piano rolls.
+    of piano rolls.  Of cosmic, deepCR's folder or FITS files of one field.  Of vision, a folder of
+    images, of MNIST's or of CIFAR's files, or a table, and --set variant=permuted.
     """
     given = dict(
         fields=dict(pair(text, "--field") for text in field or []) or None,
@@ -95,7 +96,10 @@ def read(
         parameters=settings(parameter) or None,
     )
     given = {key: value for key, value in given.items() if value is not None}
-    what = paths[0] if name in ("protein", "music") and len(paths) == 1 else paths
+    if name in ("cosmic", "vision"):
+        given |= given.pop("parameters", {})  # --set size=64, --set variant=permuted
+    folders = ("protein", "music", "cosmic", "vision")
+    what = paths[0] if name in folders and len(paths) == 1 else paths
     tree = or_exit(sciops.read, name, what, out=out, overwrite=overwrite, **given)
     typer.echo(_summary(out, tree))
 

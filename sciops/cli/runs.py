@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 import sciops
+from sciops.runs import TASKS
 
 from .tables import (
     by_resolution,
@@ -56,9 +57,8 @@ def train(
     op: Annotated[
         str | None,
         typer.Option(
-            help="conv, fno, neuralop, unet, xd (if not given) or xd-grid; of proteins conv, "
-            "dilated, unet, xd-hybrid (if not given) or xd-grid; of music conv, undilated, xd (if "
-            "not given) or xd-grid"
+            help="conv, fno, neuralop, unet, xd (if not given) or xd-grid; "
+            + "; ".join(f"of {task} {ops}" for task, ops in TASKS.items())
         ),
     ] = None,
     resolution: Resolution = None,
@@ -105,10 +105,8 @@ def train(
         **settings(setting, taken=ctx.params),
     )
     given = {key: value for key, value in given.items() if value is not None}
-    if name == "protein":
-        run = or_exit(sciops.train_protein, **given)
-    elif name == "music":
-        run = or_exit(sciops.train_music, **_named(given))
+    if name in TASKS:
+        run = or_exit(getattr(sciops, f"train_{name}"), **_named(given))
     else:
         run = or_exit(sciops.train_pde, name, **given)
     _only_the_first_process_goes_on()
@@ -252,7 +250,7 @@ def _only_the_first_process_goes_on() -> None:
 
 
 def _named(given: dict[str, Any]) -> dict[str, Any]:
-    """Of music, --set collection=nottingham is the first argument of the verb.
+    """Of verbs that take a name, --set collection=nottingham is that name.
 
     >>> _named({"collection": "nottingham", "seed": 1})
     {'name': 'nottingham', 'seed': 1}

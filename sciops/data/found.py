@@ -1,14 +1,18 @@
 """A variable found in a file, before it is loaded, and the error of what cannot be read."""
 
+import gzip
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 
 CHUNK = 2**22  # bytes read at once
+DEFLATE = 1032  # times that deflate can pack zeros
 NUMBERS = "biufc"  # kinds of dtype that are read
 
 
@@ -44,6 +48,20 @@ def fill(array: np.ndarray, stream: BinaryIO) -> np.ndarray:
         view[done : done + len(data)] = np.frombuffer(data, np.uint8)
         done += len(data)
     return array
+
+
+@contextmanager
+def unpacked(path: Path) -> Iterator[tuple[BinaryIO, int]]:
+    """The bytes of a file, gzipped or not, and how many there can be at most."""
+    size = path.stat().st_size
+    with path.open("rb") as raw:
+        packed = raw.read(2) == b"\x1f\x8b"
+        raw.seek(0)
+        if packed:
+            with gzip.GzipFile(fileobj=raw) as stream:
+                yield stream, DEFLATE * size
+        else:
+            yield raw, size
 
 
 def memory() -> int:

@@ -11,7 +11,10 @@ act on whole batches on the grid, exactly: points go to points.
     slide      a periodic shift by (s, −s), which a forcing of x + y allows
 """
 
+import itertools
+import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -38,41 +41,58 @@ def _axes(placed: Placed) -> range:
     return range(2, placed.batch.x.ndim)
 
 
-def _flip(placed: Placed, rng: np.random.Generator) -> Placed:
-    axes = [axis for axis in _axes(placed) if rng.random() < 0.5]
-    return placed.mapped(lambda side: side.flip(axes)) if axes else placed
+def _some_axes(placed: Placed, rng: np.random.Generator) -> list[int]:
+    return [axis for axis in _axes(placed) if rng.random() < 0.5]
 
 
-def _mirror(placed: Placed, rng: np.random.Generator) -> Placed:
+def _flipped(placed: Placed, axes: Sequence[int]) -> Placed:
+    return placed.mapped(lambda side: side.flip(list(axes))) if axes else placed
+
+
+def _mirrored(placed: Placed, axes: Sequence[int]) -> Placed:
     """s → 1 − s, with the points in increasing order again."""
-    axes = [axis for axis in _axes(placed) if rng.random() < 0.5]
     coords = [1 - s.flip(0) if axis in axes else s for axis, s in enumerate(placed.coords, 2)]
-    return placed.mapped(lambda side: side.flip(axes))._replace(coords=tuple(coords))
+    return _flipped(placed, axes)._replace(coords=tuple(coords))
 
 
-def _swap(placed: Placed, rng: np.random.Generator) -> Placed:
-    order = rng.permutation(len(_axes(placed))).tolist()
+def _swapped(placed: Placed, order: Sequence[int]) -> Placed:
     coords = placed.coords and tuple(placed.coords[axis] for axis in order)
     permuted = (0, 1, *(2 + axis for axis in order))
     return placed.mapped(lambda side: side.permute(permuted).contiguous())._replace(coords=coords)
 
 
-def _odd_flip(placed: Placed, rng: np.random.Generator) -> Placed:
+def _odd_flipped(placed: Placed) -> Placed:
     """On a periodic axis point 0 stays, j goes to n − j."""
-    if rng.random() < 0.5:
-        return placed
     return placed.mapped(lambda side: -side.flip(2).roll(1, 2))
 
 
+def _rolled(placed: Placed, shifts: Sequence[int]) -> Placed:
+    return placed.mapped(lambda side: side.roll(tuple(shifts), tuple(_axes(placed))))
+
+
+def _flip(placed: Placed, rng: np.random.Generator) -> Placed:
+    return _flipped(placed, _some_axes(placed, rng))
+
+
+def _mirror(placed: Placed, rng: np.random.Generator) -> Placed:
+    return _mirrored(placed, _some_axes(placed, rng))
+
+
+def _swap(placed: Placed, rng: np.random.Generator) -> Placed:
+    return _swapped(placed, rng.permutation(len(_axes(placed))).tolist())
+
+
+def _odd_flip(placed: Placed, rng: np.random.Generator) -> Placed:
+    return placed if rng.random() < 0.5 else _odd_flipped(placed)
+
+
 def _roll(placed: Placed, rng: np.random.Generator) -> Placed:
-    axes = tuple(_axes(placed))
-    shifts = tuple(int(rng.integers(placed.batch.x.shape[axis])) for axis in axes)
-    return placed.mapped(lambda side: side.roll(shifts, axes))
+    return _rolled(placed, [int(rng.integers(n)) for n in placed.batch.x.shape[2:]])
 
 
 def _slide(placed: Placed, rng: np.random.Generator) -> Placed:
     shift = int(rng.integers(placed.batch.x.shape[2]))
-    return placed.mapped(lambda side: side.roll((shift, -shift), (2, 3)))
+    return _rolled(placed, (shift, -shift))
 
 
 SYMMETRIES: dict[str, Symmetry] = {
@@ -106,6 +126,69 @@ def transformed(
     for name in names:
         placed = SYMMETRIES[name](placed, rng)
     return placed
+
+
+class Member(NamedTuple):
+    """A member of a group of symmetries and its inverse."""
+
+    there: Callable[[Placed], Placed]
+    back: Callable[[Placed], Placed]
+
+
+SHIFTS = 8  # of a periodic axis, evenly spaced: a group of its own
+
+
+def members(names: Sequence[str], size: Sequence[int]) -> list[Member]:
+    """All members of the groups that are named, of shifts an evenly spaced few.
+
+    size: of the grid
+
+    >>> len(members(["flip", "swap"], (17, 17))), len(members(["odd_flip", "roll"], (64,)))
+    (8, 16)
+    """
+    found = [Member(lambda placed: placed, lambda placed: placed)]
+    for name in names:
+        found = [_then(one, two) for one in found for two in _GROUPS[name](tuple(size))]
+    return found
+
+
+def _then(one: Member, two: Member) -> Member:
+    return Member(lambda p: two.there(one.there(p)), lambda p: one.back(two.back(p)))
+
+
+def _own_inverses(change: Callable[..., Placed], ndim: int) -> list[Member]:
+    """Of every set of axes."""
+    sets = (s for k in range(ndim + 1) for s in itertools.combinations(range(2, ndim + 2), k))
+    changes = [partial(change, axes=axes) for axes in sets]
+    return [Member(one, one) for one in changes]
+
+
+def _orders(size: tuple[int, ...]) -> list[Member]:
+    inverse = [(o, np.argsort(o).tolist()) for o in itertools.permutations(range(len(size)))]
+    return [Member(partial(_swapped, order=o), partial(_swapped, order=i)) for o, i in inverse]
+
+
+def _shifts(size: tuple[int, ...], directions: Sequence[Sequence[int]]) -> list[Member]:
+    """Along each direction as many as divide the axis evenly, SHIFTS at most."""
+    found = [np.zeros(len(size), int)]
+    for direction in directions:
+        count = math.gcd(SHIFTS, *(n for n, d in zip(size, direction, strict=True) if d))
+        step = np.array(direction) * [n // count for n in size]
+        found = [shift + k * step for shift in found for k in range(count)]
+    shifts = [shift.tolist() for shift in found]
+    return [
+        Member(partial(_rolled, shifts=s), partial(_rolled, shifts=[-n for n in s])) for s in shifts
+    ]
+
+
+_GROUPS: dict[str, Callable[[tuple[int, ...]], list[Member]]] = {
+    "flip": lambda size: _own_inverses(_flipped, len(size)),
+    "mirror": lambda size: _own_inverses(_mirrored, len(size)),
+    "swap": _orders,
+    "odd_flip": lambda size: [Member(lambda p: p, lambda p: p), Member(_odd_flipped, _odd_flipped)],
+    "roll": lambda size: _shifts(size, np.eye(len(size), dtype=int).tolist()),
+    "slide": lambda size: _shifts(size, [(1, -1)]),
+}
 
 
 def fitting(names: Sequence[str], axes: Sequence[Axis], *, movable: bool) -> tuple[str, ...]:

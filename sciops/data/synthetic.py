@@ -1,10 +1,10 @@
-"""Synthetic data without a common length, as the verbs of data give them."""
+"""Synthetic data that are no fields, as the verbs of data give them."""
 
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .ragged_store import open_ragged, write_ragged
 from .schema import StoreError, canonical, digest
@@ -17,14 +17,17 @@ if TYPE_CHECKING:
 class Synthetic:
     """Made at once, or made once and kept.
 
-    tree:    makes the splits: tree(counts, seed=…, length=…, progress=…)
+    tree:    makes the splits: tree(counts, seed=…, progress=…, and the parameters)
     version: of the generator; another one makes other data
-    length:  the usual lengths, from and to
+    usual:   its parameters, such as lengths from and to, and their usual values
+    write, open: a store
     """
 
     tree: Callable[..., "xr.DataTree"]
     version: int
-    length: tuple[int, int]
+    usual: Mapping[str, Any]
+    write: Callable[..., Path] = write_ragged
+    open: Callable[..., "xr.DataTree"] = open_ragged
 
     def generated(
         self,
@@ -34,14 +37,13 @@ class Synthetic:
         out: str | Path | None,
         overwrite: bool,
         progress: bool,
-        length: tuple[int, int] | None = None,
+        **parameters,
     ) -> "xr.Dataset | xr.DataTree":
         """The training split, or all of them in a store."""
-        length = self.length if length is None else length
-        tree = self.tree(counts, seed=seed, length=length, progress=progress)
+        tree = self.tree(counts, seed=seed, progress=progress, **self._complete(parameters))
         if out is None:
             return tree["train"].to_dataset()
-        return open_ragged(write_ragged(out, tree, overwrite=overwrite))
+        return self.open(self.write(out, tree, overwrite=overwrite))
 
     def kept(
         self,
@@ -50,18 +52,28 @@ class Synthetic:
         *,
         seed: int,
         progress: bool,
-        length: tuple[int, int] | None = None,
+        **parameters,
     ) -> "xr.DataTree":
         """Those of the store in `folder`; one that is missing or damaged is made (again)."""
-        length = self.length if length is None else length
-        asked = canonical([self.version, dict(counts), seed, list(length)])
+        parameters = self._complete(parameters)
+        asked = canonical([self.version, dict(counts), seed, *parameters.values()])
         path = folder / f"{digest(asked)[:16]}.zarr"
         damaged = False
         if path.exists():
             try:
-                return open_ragged(path, full=True)
+                return self.open(path, full=True)
             except StoreError as error:
                 warnings.warn(f"{error}; it is generated again", stacklevel=3)
                 damaged = True
-        tree = self.tree(counts, seed=seed, length=length, progress=progress)
-        return open_ragged(write_ragged(path, tree, overwrite=damaged))
+        tree = self.tree(counts, seed=seed, progress=progress, **parameters)
+        return self.open(self.write(path, tree, overwrite=damaged))
+
+    def _complete(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """With the usual values of those that are not given, in the usual order."""
+        unknown = [name for name in parameters if name not in self.usual]
+        if unknown:
+            raise ValueError(
+                f"there is no parameter {unknown[0]!r}; these data have {', '.join(self.usual)}"
+            )
+        given = {name: value for name, value in parameters.items() if value is not None}
+        return {**self.usual, **given}

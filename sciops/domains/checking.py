@@ -8,6 +8,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,11 @@ if TYPE_CHECKING:
     import xarray as xr
 
 READ_AT_ONCE = 2**27  # bytes
+CHECKS = {  # of what is no field, by its name
+    "protein": ("sciops.proteins.checking", "check_proteins"),
+    "music": ("sciops.music.checking", "check_music"),
+    "cosmic": ("sciops.cosmic.checking", "check_cosmic"),
+}
 NEEDED_ATTRS = ("name", "equation", "boundary_conditions", "parameters", "inputs", "targets")
 
 
@@ -65,15 +71,15 @@ def check(data: "xr.Dataset | xr.DataTree | str | Path") -> CheckReport:
         data = open_store(data, full=True)
         findings.append(Finding("files", "all", True, "every file has the size and hash it had"))
     for label, splits in _collections(data):
-        if all(ds.attrs.get("name") == "protein" for ds in splits.values()):
-            from sciops.proteins.checking import check_proteins
-
-            findings += check_proteins(splits)
+        names = {ds.attrs.get("name") for ds in splits.values()}
+        if len(names) == 1 and names <= CHECKS.keys():
+            module, function = CHECKS[names.pop()]
+            findings += getattr(import_module(module), function)(splits)
             continue
-        if all(ds.attrs.get("name") == "music" for ds in splits.values()):
-            from sciops.music.checking import check_music
+        if all(ds.attrs.get("name") == "vision" for ds in splits.values()):
+            from sciops.vision.checking import check_vision
 
-            findings += check_music(splits)
+            findings += check_vision(splits)
             continue
         for split, ds in splits.items():
             findings += _check_split(label + split, ds)

@@ -1,11 +1,12 @@
 """Collections of music as trees with train, val and test: synthetic, published, or your own."""
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sciops.data.files import read_cells
-from sciops.domains.domain import SPLIT_STARTS
+from sciops.domains import collection
 
 from .rolls import as_dataset
 
@@ -20,12 +21,7 @@ SYNTHETIC = {
 CELLS = {"train": "traindata", "val": "validdata", "test": "testdata"}  # in published files
 OWN = {"title": "Music of the user", "source": "arrays of the user"}
 
-
-def tree_of(splits: Mapping[str, Iterable[Any]], attrs: Mapping[str, Any]) -> "xr.DataTree":
-    import xarray as xr
-
-    made = {split: as_dataset(pieces, attrs) for split, pieces in splits.items()}
-    return xr.DataTree.from_dict(made)
+tree_of = partial(collection.tree_of, as_dataset)
 
 
 def synthetic_tree(
@@ -35,12 +31,7 @@ def synthetic_tree(
     from .tonal import generate_pieces
 
     how = dict(seed=seed, length=tuple(length), progress=progress)
-    splits = {
-        split: generate_pieces(range(SPLIT_STARTS[split], SPLIT_STARTS[split] + n), **how)
-        for split, n in counts.items()
-        if n
-    }
-    return tree_of(splits, {**SYNTHETIC, "seed": seed, "length": list(length)})
+    return collection.numbered_tree(as_dataset, generate_pieces, counts, SYNTHETIC, **how)
 
 
 def read_tree(pieces: str | Path | Mapping[str, Iterable[Any]]) -> "xr.DataTree":

@@ -6,6 +6,7 @@ from .collection import synthetic_tree
 from .tonal import LENGTH
 
 VERSION = 1  # of the generator; another one makes other pieces
+USUAL = {"length": LENGTH}
 TABLE = {  # a row of sciops.datasets()
     "title": "The next frame of polyphonic music",
     "equation": "none: synthetic tonal sequences, or piano rolls such as JSB Chorales",
@@ -15,5 +16,5 @@ TABLE = {  # a row of sciops.datasets()
     "parameters": f"length={LENGTH}",
 }
 
-_synthetic = Synthetic(synthetic_tree, VERSION, LENGTH)
+_synthetic = Synthetic(synthetic_tree, VERSION, USUAL)
 generated, kept = _synthetic.generated, _synthetic.kept

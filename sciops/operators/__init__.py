@@ -16,12 +16,19 @@ from .kaleidoscope import (
 )
 from .klayer import KLayer
 from .neuralop import SpectralConv
-from .operator import AbstractOperator, Fixed, arch_parameters, weight_parameters
+from .operator import (
+    AbstractOperator,
+    AbstractSearchable,
+    Fixed,
+    arch_parameters,
+    weight_parameters,
+)
 from .xd import XD
 
 __all__ = [
     "XD",
     "AbstractOperator",
+    "AbstractSearchable",
     "Butterfly",
     "Dense",
     "Discrete",

@@ -21,15 +21,19 @@ class Fixed(NamedTuple):
     size: tuple[int, ...]
 
 
-class AbstractOperator(nn.Module):
-    """Base of all operators: architecture parameters, resolution contract, dense matrix."""
-
-    resolution: str | Fixed = "any"
-    in_channels: int
+class AbstractSearchable(nn.Module):
+    """A module of which some parameters are architecture; operators are, and supernets."""
 
     def arch_parameters(self) -> Iterator[nn.Parameter]:
         """The parameters that say *which* operation this is; none by default."""
         yield from ()
+
+
+class AbstractOperator(AbstractSearchable):
+    """Base of all operators: architecture parameters, resolution contract, dense matrix."""
+
+    resolution: str | Fixed = "any"
+    in_channels: int
 
     def as_matrix(self, size: tuple[int, ...] | None = None) -> Tensor:
         """The linear part as a dense matrix, (out_channels · n_out, in_channels · n_in)."""
@@ -49,7 +53,7 @@ def arch_parameters(model: nn.Module) -> list[nn.Parameter]:
     """The architecture parameters of any model, each once, in the order of its modules."""
     found: dict[int, nn.Parameter] = {}
     for module in model.modules():
-        if isinstance(module, AbstractOperator):
+        if isinstance(module, AbstractSearchable):
             found.update((id(p), p) for p in module.arch_parameters())
     return list(found.values())
 

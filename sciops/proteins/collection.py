@@ -1,14 +1,14 @@
 """Collections of proteins as trees with train, val and test: synthetic, PDNET's, or your own."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sciops.domains.domain import SPLIT_STARTS
+from sciops.domains import collection
 
 from .own_files import Files, divided, find_files, protein_from
 from .pdnet import LISTS, read_pdnet
-from .protein import Protein
 from .ragged import as_dataset
 
 if TYPE_CHECKING:
@@ -22,12 +22,7 @@ SYNTHETIC = {
 PDNET = {"title": "PDNET: DeepCov, PSICOV and CAMEO chains", "source": "Adhikari 2020"}
 OWN = {"title": "Proteins from alignments and structures", "source": "files of the user"}
 
-
-def tree_of(splits: Mapping[str, Iterable[Protein]], attrs: Mapping[str, Any]) -> "xr.DataTree":
-    import xarray as xr
-
-    made = {split: as_dataset(proteins, attrs) for split, proteins in splits.items()}
-    return xr.DataTree.from_dict(made)
+tree_of = partial(collection.tree_of, as_dataset)
 
 
 def synthetic_tree(
@@ -37,12 +32,7 @@ def synthetic_tree(
     from .chains import generate_proteins
 
     how = dict(seed=seed, length=tuple(length), progress=progress)
-    splits = {
-        split: generate_proteins(range(SPLIT_STARTS[split], SPLIT_STARTS[split] + n), **how)
-        for split, n in counts.items()
-        if n
-    }
-    return tree_of(splits, {**SYNTHETIC, "seed": seed, "length": list(length)})
+    return collection.numbered_tree(as_dataset, generate_proteins, counts, SYNTHETIC, **how)
 
 
 def read_tree(

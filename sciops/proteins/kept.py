@@ -6,6 +6,7 @@ from .collection import synthetic_tree
 
 VERSION = 1  # of the generator; another one makes other chains
 LENGTH = (60, 200)
+USUAL = {"length": LENGTH}
 TABLE = {  # a row of sciops.datasets()
     "title": "Distances between the residues of proteins",
     "equation": "none: synthetic chains, or your alignments and structures",
@@ -15,5 +16,5 @@ TABLE = {  # a row of sciops.datasets()
     "parameters": f"length={LENGTH}",
 }
 
-_synthetic = Synthetic(synthetic_tree, VERSION, LENGTH)
+_synthetic = Synthetic(synthetic_tree, VERSION, USUAL)
 generated, kept = _synthetic.generated, _synthetic.kept

@@ -19,7 +19,8 @@ from pathlib import Path
 
 import numpy as np
 
-from .plain_pickle import load_plain
+from sciops.data.plain_pickle import load_plain
+
 from .protein import Protein
 from .ragged import expanded
 

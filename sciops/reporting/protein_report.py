@@ -1,33 +1,14 @@
 """One HTML page about a network for distance maps of proteins."""
 
-import json
-from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sciops.atomic import write_text
 from sciops.metrics.distance_map import across_proteins, score_precision
-from sciops.operators.learned_maps import drift
 from sciops.plots.distance_maps import distance_maps, error_by_separation
 from sciops.plots.style import short
 from sciops.proteins.protein import Protein
-from sciops.version import __version__
 
-from .page import (
-    code,
-    counted,
-    details,
-    drawing,
-    duration,
-    heading,
-    page,
-    pair,
-    paragraph,
-    section,
-    table,
-    tiles,
-)
-from .sections import learning_section, maps_section
+from .frame import Own
+from .page import counted, drawing, duration, paragraph, section, table
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -46,42 +27,22 @@ SCORES = {
 SHOWN = 6  # proteins whose maps are drawn
 
 
-def write_report(run: "ProteinRun", path: str | Path) -> Path:
-    """Write the page of a run to the file `path`, whole or not at all."""
-    path = Path(path)
-    if path.is_dir():
-        raise ValueError(f"{path} is a folder; give the name of the file, {path / 'report.html'}")
-    title = f"{run.config['op']} on {run.data['test'].attrs.get('title', 'proteins')}"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_text(path, page(title, list(_parts(run, title))))
-    return path
-
-
-def _parts(run: "ProteinRun", title: str) -> Iterator[str]:
-    proteins = run.proteins("test")
+def own_parts(run: "ProteinRun") -> Own:
+    """What the page of a run has to say."""
+    proteins, attrs = run.proteins("test"), run.data["test"].attrs
     predictions = [run.predict(protein) for protein in proteins]
-    scores = run.evaluate(proteins)
-    yield heading(title)
-    yield paragraph(_what_was_trained(run), "lead")
-    if run.data["test"].attrs.get("synthetic"):
-        yield paragraph(
-            "These chains are synthetic: they are protein-like and no proteins.", "note"
-        )
-    yield tiles(_headline(run))
-    yield _scores_section(scores, proteins)
-    yield _maps(proteins, predictions)
-    pairs = [(p, q.distance) for p, q in zip(predictions, proteins, strict=True)]
-    by_separation = error_by_separation({run.config["op"]: pairs})
-    caption = "Mean error of pairs within 12 Å, by how far apart they are along the chain."
-    yield pair(
-        learning_section(run.history),
-        section("Near and far", drawing(by_separation, "separation", caption)),
+    made = "These chains are synthetic: they are protein-like and no proteins."
+    return Own(
+        title=f"{run.config['op']} on {attrs.get('title', 'proteins')}",
+        lead=_what_was_trained(run),
+        note=made if attrs.get("synthetic") else "",
+        numbers={
+            "MAE8, test": f"{run.metrics['test_mae8']:.2f} Å",
+            "contact precision L/5, test": short(run.metrics["test_precision_L5"]),
+        },
+        results=[_scores_section(run.evaluate(proteins), proteins), _maps(proteins, predictions)],
+        beside=[_near_and_far(run.config["op"], proteins, predictions)],
     )
-    if len(moved := drift(run.model)):
-        yield maps_section(run.model, moved)
-    config = json.dumps(run.config, indent=2, ensure_ascii=False)
-    yield section("How to do it again", details("Configuration", code(config)))
-    yield f"<footer>Written by sciops {__version__}.</footer>"
 
 
 def _what_was_trained(run: "ProteinRun") -> str:
@@ -92,16 +53,6 @@ def _what_was_trained(run: "ProteinRun") -> str:
         f"windows of {window} residues, and {counted(len(run.history), 'epoch')} "
         f"({duration(run.metrics['train_seconds'])})."
     )
-
-
-def _headline(run: "ProteinRun") -> dict[str, str]:
-    parameters = sum(p.numel() for p in run.model.parameters())
-    return {
-        "MAE8, test": f"{run.metrics['test_mae8']:.2f} Å",
-        "contact precision L/5, test": short(run.metrics["test_precision_L5"]),
-        "time of training": duration(run.metrics["train_seconds"]),
-        "parameters": f"{parameters:,}".replace(",", " "),
-    }
 
 
 def _scores_section(scores: "xr.Dataset", proteins: list[Protein]) -> str:
@@ -131,3 +82,10 @@ def _maps(proteins: list[Protein], predictions: list) -> str:
     figure = distance_maps(truths, predictions[shown], names)
     caption = "Above the diagonal the truth, below it the prediction, in Å."
     return section("What it predicts", drawing(figure, "maps", caption))
+
+
+def _near_and_far(op: str, proteins: list[Protein], predictions: list) -> str:
+    pairs = [(p, q.distance) for p, q in zip(predictions, proteins, strict=True)]
+    caption = "Mean error of pairs within 12 Å, by how far apart they are along the chain."
+    figure = error_by_separation({op: pairs})
+    return section("Near and far", drawing(figure, "separation", caption))

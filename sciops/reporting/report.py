@@ -1,38 +1,18 @@
-"""One HTML page about a run: what was trained, how good it is, how it looks, how to do it again.
+"""What the page about a network for an equation has to say."""
 
-The page is a single file that needs no network and no script.  Two pages of the same run are the
-same bytes.
-"""
-
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sciops.atomic import read_json, write_text
+from sciops.atomic import read_json
 from sciops.evaluation.grids import evenly_spaced, geometry
-from sciops.operators.learned_maps import drift
 from sciops.plots.style import label_of, short
 from sciops.task import Field
-from sciops.version import __version__
 
 from .command import command_of
-from .page import (
-    code,
-    counted,
-    details,
-    duration,
-    heading,
-    page,
-    pair,
-    paragraph,
-    section,
-    table,
-    tiles,
-)
+from .frame import Own
+from .page import code, counted, duration, table
 from .sections import (
-    learning_section,
-    maps_section,
     rollout_section,
     samples_section,
     scores_section,
@@ -55,47 +35,27 @@ NETWORKS = {
 }
 
 
-def write_report(run: "Run", path: str | Path, *, transfer: "xr.Dataset | None" = None) -> Path:
-    """Write the page of a run to the file `path`, whole or not at all.
-
-    transfer: to be shown too; None is the last that the run made
-    """
-    path = Path(path)
-    if path.is_dir():
-        raise ValueError(f"{path} is a folder; give the name of the file, {path / 'report.html'}")
-    text = report_text(run, run.transferred if transfer is None else transfer)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_text(path, text)
-    return path
-
-
-def report_text(run: "Run", transfer: "xr.Dataset | None" = None) -> str:
-    """The page."""
+def own_parts(run: "Run") -> Own:
+    """What the page of a run has to say; other grids are those of its last `transfer`."""
     test, scores = run.data["test"].to_dataset(), run.evaluate()
-    title = f"{run.config['op']} on {test.attrs.get('title') or run.config['name']}"
-    return page(title, list(_parts(run, title, test, scores, transfer)))
+    even = evenly_spaced(geometry(run.task, test))
+    return Own(
+        title=f"{run.config['op']} on {test.attrs.get('title') or run.config['name']}",
+        lead=_what_was_trained(run, test),
+        note=str(test.attrs.get("equation", "")),
+        numbers=_headline(run, scores),
+        results=[scores_section(scores), samples_section(run.model, test, run.task, scores)],
+        beside=[spectra_section(run.model, test, run.task)] if even else [],
+        further=list(_further(run)),
+        again=["Data, versions, and how to do it again", *_again(run, test)],
+    )
 
 
-def _parts(run: "Run", title: str, test, scores, transfer) -> Iterator[str]:
-    yield heading(title)
-    yield paragraph(_what_was_trained(run, test), "lead")
-    if equation := test.attrs.get("equation"):
-        yield paragraph(str(equation), "note")
-    yield tiles(_headline(run, scores))
-    yield scores_section(scores)
-    yield samples_section(run.model, test, run.task, scores)
-    curves = [learning_section(run.history)]
-    if evenly_spaced(geometry(run.task, test)):
-        curves.append(spectra_section(run.model, test, run.task))
-    yield pair(*curves)
+def _further(run: "Run") -> Iterator[str]:
     if run.config["model"].get("forecast") is not None:
         yield rollout_section(run.rollout())
-    if transfer is not None:
-        yield transfer_section(transfer)
-    if len(moved := drift(run.model)):
-        yield maps_section(run.model, moved)
-    yield _again(run, test)
-    yield f"<footer>Written by sciops {__version__}.</footer>"
+    if run.transferred is not None:
+        yield transfer_section(run.transferred)
 
 
 # --- what was trained -----------------------------------------------------------------------------
@@ -139,16 +99,13 @@ def _headline(run: "Run", scores: "xr.Dataset") -> dict[str, str]:
     numbers = {"relative L2 error, test": short(float(scores["relative_l2"].mean(skipna=False)))}
     if "val_relative_l2" in run.metrics:
         numbers["relative L2 error, validation"] = short(run.metrics["val_relative_l2"])
-    parameters = sum(p.numel() for p in run.model.parameters())
-    numbers["time of training"] = duration(run.metrics["train_seconds"])
-    numbers["parameters"] = f"{parameters:,}".replace(",", " ")
     return numbers
 
 
 # --- how to do it again ---------------------------------------------------------------------------
 
 
-def _again(run: "Run", test: "xr.Dataset") -> str:
+def _again(run: "Run", test: "xr.Dataset") -> list[str]:
     config, parameters = run.config, test.attrs.get("parameters") or {}
     facts = {
         "problem": test.attrs.get("title") or config["name"],
@@ -159,12 +116,8 @@ def _again(run: "Run", test: "xr.Dataset") -> str:
         "fingerprint": config["data"].get("fingerprint", ""),
         **_machine(run.path),
     }
-    return section(
-        "Data, versions, and how to do it again",
-        code(command_of(config)),
-        table([], [[name, str(value)] for name, value in facts.items() if value != ""], "text"),
-        details("Configuration", code(json.dumps(config, indent=2, ensure_ascii=False))),
-    )
+    rows = [[name, str(value)] for name, value in facts.items() if value != ""]
+    return [code(command_of(config)), table([], rows, "text")]
 
 
 def _machine(folder: Path) -> dict[str, str]:

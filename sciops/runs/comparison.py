@@ -22,8 +22,8 @@ from sciops.domains import domain_named
 from sciops.training import TrainingFailed
 
 from .folder import RUNS, is_first_process
-from .pde import train_pde
-from .plan import planned
+from .frame import expect_known
+from .pde import rehearse, train_pde
 from .run import Run
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def compare(
     folder = RUNS / f"compare-{name}" if out is None else Path(out)
     settings = {op: {**options, **own[op], "progress": progress} for op in own}
     for op in own:
-        planned(name, op, epochs=epochs, **settings[op])
+        rehearse(name, op, epochs=epochs, **settings[op])
     budget = dict.fromkeys(own, epochs)
     if seconds is not None:
         budget = _epochs_in(seconds, name, settings, folder)
@@ -89,10 +89,8 @@ def _own_options(name: str, ops: Sequence[str] | Mapping[str, Mapping]) -> dict[
     own = {op: dict(ops[op]) if isinstance(ops, Mapping) else {} for op in ops}
     if not own or len(own) != len(ops):
         raise ValueError(f"ops={list(ops)} must be different operators, at least one")
-    known = [*OPERATORS, *BASELINES]
-    unknown = [op for op in own if op not in known]
-    if unknown:
-        raise ValueError(f"there is no op={unknown[0]!r}; there are {', '.join(known)}")
+    for op in own:
+        expect_known(op=(op, [*OPERATORS, *BASELINES]))
     common = {*inspect.signature(train_pde).parameters, *domain_named(name).parameters}
     for op, options in own.items():
         if shared := common & set(options):

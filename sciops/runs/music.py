@@ -2,28 +2,20 @@
 
 from pathlib import Path
 
-from sciops.backbones import build_model
 from sciops.backbones.tcn import OPERATORS
-from sciops.config import CHANGES, Optimisation, Training, changed
+from sciops.config import Optimisation, Training
 from sciops.metrics.sequence import frames, nats
-from sciops.music.rolls import pieces_of
 from sciops.music.sequences import Sequences, music_task
-from sciops.music.tonal import LENGTH
-from sciops.training import fit
+from sciops.trainer import usable_machine
 
-from . import music_data
-from .data import whole
-from .folder import as_json, claim, finish, only_process, write_history
-from .music_run import MusicRun
-from .pde import own_random_numbers
-from .plan import expect_machine
-from .run import open_run
+from .frame import asked_training, carried_out, expect_known, of_optimisers
+from .music_run import MUSIC, MusicRun
 
-COUNTS = {"train": 200, "val": 40, "test": 40}
 NETWORKS = {  # as published, by collection
     "jsb": dict(width=150, levels=3, kernel_size=2, dropout=0.5),
     "nottingham": dict(width=150, levels=4, kernel_size=6, dropout=0.2),
 }
+QUICK_EPOCHS = {"jsb": 100, "nottingham": 15}
 SEARCH = {"jsb": dict(rate=2e-4, warmup=25), "nottingham": dict(rate=2e-3, warmup=0)}
 
 
@@ -34,7 +26,7 @@ def _recipe(name: str, recipe: str) -> Training:
         search = Optimisation(schedule="plateau", step_epochs=10, **SEARCH[name])
         return Training(100, 1, weights, search, loss="sum")
     weights, search = Optimisation(3e-3, ramp=0.05), Optimisation(1e-3, ramp=0.3)
-    return Training(100, 4, weights, search, loss="sum")
+    return Training(QUICK_EPOCHS[name], 4, weights, search, loss="sum")
 
 
 RECIPES = ("quick", "paper")
@@ -82,71 +74,29 @@ def train_music(
     options:  of the network: width=, levels=, kernel_size=, dropout=, k_depth=, lags=, arch_bias=;
               of the optimisers: clip=, decay=, warmup= of weights, arch_warmup= of architecture, …
     """
-    for argument, value, known in (
-        ("name", name, NETWORKS),
-        ("op", op, OPERATORS),
-        ("recipe", recipe, RECIPES),
-    ):
-        if value not in list(known):
-            raise ValueError(f"there is no {argument}={value!r}; there are {', '.join(known)}")
-    seed = whole(seed, "seed", least=0)
-    numbers = dict(epochs=whole(epochs, "epochs"), batch_size=whole(batch_size, "batch_size"))
-    numbers |= dict(seed=seed)
-    machine = dict(devices=devices, num_nodes=num_nodes, strategy=strategy, accelerator=accelerator)
-    expect_machine(machine)
-    numbers |= {key: options.pop(key) for key in CHANGES if key in options}
-    training = changed(_recipe(name, recipe), **numbers, rate=rate, arch_rate=arch_rate)
+    expect_known(name=(name, NETWORKS), op=(op, OPERATORS), recipe=(recipe, RECIPES))
+    rates, options = of_optimisers({"rate": rate, "arch_rate": arch_rate, **options})
+    numbers = dict(epochs=epochs, batch_size=batch_size, seed=seed)
+    training = asked_training(_recipe(name, recipe), **numbers, **rates)
+    machine = usable_machine(
+        devices=devices, num_nodes=num_nodes, strategy=strategy, accelerator=accelerator
+    )
     task = music_task(window=window)
     counts = {"train": n_train, "val": n_val, "test": n_test}
-    tree, described = _music(data, counts, length, progress)
-    train, val = (pieces_of(tree[s].to_dataset()) for s in ("train", "val"))
-    config = as_json(
-        {
-            "name": "music",
-            "collection": name,
-            "op": op,
-            "recipe": recipe,
-            "window": window,
-            "seed": seed,
-            "training": training.as_dict(),
-            "model": {"backbone": "tcn", "op": op, **NETWORKS[name], **options},
-            "data": described,
-        }
+    tree, described = MUSIC.chosen(data, counts, length=length, progress=progress)
+    train, val = (MUSIC.samples_in(tree, split) for split in ("train", "val"))
+    config = {
+        **dict(name="music", collection=name, op=op, recipe=recipe, window=window),
+        "model": {"backbone": "tcn", "op": op, **NETWORKS[name], **options},
+        "data": described,
+    }
+    return carried_out(
+        *(MusicRun, task, config, training, tree),
+        lambda _: (Sequences(train), Sequences(sorted(val, key=len))),  # little padding
+        error=nats,
+        units=frames,
+        keep_best=True,
+        out=out,
+        progress=progress,
+        machine=machine,
     )
-    with own_random_numbers(seed):
-        model = build_model(task, config["model"])  # a network that cannot be is refused here
-        path, is_finished = claim(out, config)
-        if is_finished:
-            run = open_run(path)
-            run.data = tree
-            return run
-        with only_process(path):
-            history = fit(
-                model,
-                Sequences(train),
-                Sequences(sorted(val, key=len)),  # little padding
-                training,
-                error=nats,
-                units=frames,
-                keep_best=True,
-                folder=path / "checkpoints",
-                at_epoch_end=lambda rows: write_history(path, rows),
-                progress=progress,
-                **machine,
-            )
-            run = MusicRun(model.eval(), task, config, {}, history, path, tree)
-            return finish(run, progress=progress)
-
-
-def _music(data, counts: dict[str, int | None], length, progress: bool):
-    """The tree with train, val and test, and its description."""
-    if data is None:
-        counts = {split: COUNTS[split] if n is None else n for split, n in counts.items()}
-        length = LENGTH if length is None else length
-        return music_data.synthetic(counts, length, progress=progress)
-    if length is not None or any(n is not None for n in counts.values()):
-        raise ValueError(
-            "n_train, n_val, n_test and length are for synthetic pieces; the data that are given "
-            "have their own"
-        )
-    return music_data.given(data)

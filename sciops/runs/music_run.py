@@ -1,24 +1,51 @@
 """A network that was trained on music."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sciops.data.ragged_store import open_ragged
 from sciops.evaluation.sequences import evaluate_sequences, marginal_nats, predict_next
-from sciops.music.rolls import as_roll
+from sciops.music.collection import read_tree
+from sciops.music.rolls import as_roll, pieces_of
+from sciops.music.tonal import LENGTH
 
-from . import music_data
-from .run import AbstractRun
+from .collection import Collection, CollectionRun
 
 if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.figure import Figure
 
 
-class MusicRun(AbstractRun):
+def _opened(data) -> "xr.DataTree | None":
+    is_path = isinstance(data, str | Path)
+    if isinstance(data, Mapping) or (is_path and Path(data).is_file()):
+        return read_tree(data)
+    return open_ragged(data) if is_path else None
+
+
+MUSIC = Collection(
+    name="music",
+    sample="piece",
+    counts={"train": 200, "val": 40, "test": 40},
+    usual={"length": LENGTH},
+    opened=_opened,
+    wanted="a .mat file of piano rolls, a store, a tree of sciops.read('music', …), or arrays "
+    "{'train': […], 'val': […], 'test': […]}",
+    samples=pieces_of,
+    checked=as_roll,
+    things="music",
+    made="pieces",
+    them="it",
+)
+
+
+class MusicRun(CollectionRun):
     """What `train_music` returns."""
+
+    collection = MUSIC
 
     def __repr__(self) -> str:
         what = "synthetic music" if self.config["data"].get("synthetic") else "music"
@@ -26,18 +53,6 @@ class MusicRun(AbstractRun):
         return (
             f"MusicRun({self.config['op']} on {what}, test {score:.3f} nats a frame, {self.path})"
         )
-
-    def _data_again(self) -> "xr.DataTree":
-        return music_data.again(self.config["data"])
-
-    def _own(self, tree: "xr.DataTree") -> "xr.DataTree":
-        expected = self.config["data"].get("fingerprint")
-        if expected not in (None, music_data.fingerprint(tree)):
-            raise ValueError(
-                "this is other music than when this run was trained; judge it on what you mean: "
-                "run.evaluate(data)"
-            )
-        return tree
 
     def test_scores(self, *, progress: bool) -> dict[str, float]:
         """Nats per frame, over all frames; those of the marginals of the keys show what is easy."""
@@ -48,15 +63,14 @@ class MusicRun(AbstractRun):
 
     def pieces(self, split: str) -> list[np.ndarray]:
         """The rolls of a split of the run's data."""
-        return music_data.pieces_in(self.data, split)
+        return self.samples(split)
 
     def evaluate(self, data=None, *, split: str = "test") -> "xr.Dataset":
         """Nats per frame of every piece; attrs["nats"] is over all frames.
 
         data: rolls, or a tree, file or store with splits; None is the data of this run
         """
-        pieces = self.pieces(split) if data is None else music_data.pieces_in(data, split)
-        return evaluate_sequences(self.model, pieces)
+        return evaluate_sequences(self.model, self.samples(split, data))
 
     def predict(self, x) -> np.ndarray:
         """Of every frame of a piece (T, 88), the probability of each key in the next, (T, 88)."""
@@ -68,9 +82,3 @@ class MusicRun(AbstractRun):
 
         shown = self.pieces("test")[:2] if pieces is None else [as_roll(piece) for piece in pieces]
         return piano_rolls(shown, [self.predict(piece) for piece in shown])
-
-    def report(self, path: str | Path | None = None) -> Path:
-        """Write one page with everything; its path."""
-        from sciops.reporting.music_report import write_report
-
-        return self._write_page(write_report, path)

@@ -1,14 +1,13 @@
 """`train_pde`: from the name of an equation, or your own data, to a trained and judged model."""
 
-import contextlib
-from collections.abc import Iterator, Sequence
+import inspect
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import torch
+from torch import nn
+from torch.utils.data import Dataset
 
-from sciops.backbones import build_model
-from sciops.checkpoint import rng_state, set_rng_state
 from sciops.config import changed
 from sciops.data.samples import MemorySamples, task_of
 from sciops.data.several_grids import SeveralGrids
@@ -18,11 +17,10 @@ from sciops.domains import domain_named
 from sciops.evaluation.grids import coords_of, trained_grid
 from sciops.metrics.field import relative_l2
 from sciops.task import Task
-from sciops.training import fit
 
-from .folder import as_json, claim, finish, only_process, write_history
+from .frame import carried_out
 from .plan import planned
-from .run import Run, open_run
+from .run import Run
 
 OF_ONE_GRID = ("neuralop", "xd-grid")  # know of no points but those of the usual grid
 
@@ -72,67 +70,37 @@ def train_pde(
                 warmup= (epochs at rate 0) and clip= of the optimiser of the weights, with arch_
                 before them of the architecture; options of the network (width=, taps=, depth=, …)
     """
-    plan = planned(
-        name,
-        op,
-        resolution=resolution,
-        n_train=n_train,
-        n_val=n_val,
-        n_test=n_test,
-        epochs=epochs,
-        batch_size=batch_size,
-        seed=seed,
-        data=data,
-        recipe=recipe,
-        forecast=forecast,
-        augment=augment,
-        coarse=coarse,
-        progress=progress,
-        devices=devices,
-        num_nodes=num_nodes,
-        strategy=strategy,
-        accelerator=accelerator,
-        **options,
-    )
+    plan = planned(**{key: value for key, value in locals().items() if key != "out"})
     trees, described = plan.data()
     task = task_of(trees[-1]["train"].to_dataset())
     symmetries = _symmetries(name, op, trees[-1]["train"].attrs, task) if plan.augment else ()
     training = changed(plan.training, symmetries=symmetries)
-    config = as_json(
-        {
-            "name": name,
-            "op": op,
-            "recipe": recipe,
-            "grids": [tree["train"].sizes[task.axes[0].name] for tree in trees],
-            "seed": training.seed,
-            "training": training.as_dict(),
-            "model": plan.model,
-            "data": described,
-        }
-    )
-    path, is_finished = claim(out, config)
-    if is_finished:
-        run = open_run(path)
-        run.data = trees[-1]
-        return run
+    config = {
+        **dict(name=name, op=op, recipe=recipe, model=plan.model, data=described),
+        "grids": [tree["train"].sizes[task.axes[0].name] for tree in trees],
+    }
 
-    with only_process(path), own_random_numbers(training.seed):
+    def fed(network: nn.Module) -> tuple[Dataset, Dataset]:
         samples = [MemorySamples(tree["train"].to_dataset()) for tree in trees]
-        network = build_model(task, config["model"]).fit(samples[-1].x, samples[-1].y)
-        history = fit(
-            network,
-            _training_samples(samples, plan.model["forecast"]),
-            MemorySamples(trees[-1]["val"].to_dataset(), task),
-            training,
-            error=relative_l2,
-            coords=coords_of(task, trained_grid(task)),  # None on the grids of our solvers
-            folder=path / "checkpoints",
-            at_epoch_end=lambda rows: write_history(path, rows),
-            progress=progress,
-            **plan.machine,
-        )
-        run = Run(network.eval(), task, config, {}, history, path, trees[-1])
-        return finish(run, progress=progress)
+        network.fit(samples[-1].x, samples[-1].y)
+        val = MemorySamples(trees[-1]["val"].to_dataset(), task)
+        return _training_samples(samples, plan.model["forecast"]), val
+
+    return carried_out(
+        *(Run, task, config, training, trees[-1], fed),
+        error=relative_l2,
+        coords=coords_of(task, trained_grid(task)),  # None on the grids of our solvers
+        out=out,
+        progress=progress,
+        machine=plan.machine,
+    )
+
+
+def rehearse(*arguments, **options) -> None:
+    """Refuse what `train_pde` would refuse with these arguments; nothing is made."""
+    bound = inspect.signature(train_pde).bind(*arguments, **options)
+    bound.apply_defaults()
+    planned(**{key: value for key, value in bound.arguments.items() if key != "out"})
 
 
 def _symmetries(name: str, op: str, attrs: dict[str, Any], task: Task) -> tuple[str, ...]:
@@ -152,14 +120,3 @@ def _training_samples(samples: list[MemorySamples], forecast: str | None):
     if forecast == "steps":
         return WindowSamples(samples[0])
     return samples[0] if len(samples) == 1 else SeveralGrids(samples)
-
-
-@contextlib.contextmanager
-def own_random_numbers(seed: int) -> Iterator[None]:
-    """Random numbers of this seed; afterwards those of the caller go on where they were."""
-    before = rng_state()
-    torch.manual_seed(seed)
-    try:
-        yield
-    finally:
-        set_rng_state(before)

@@ -4,26 +4,25 @@ What cannot work is refused first, before data are generated or a folder is touc
 """
 
 import inspect
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import pytorch_lightning as pl
 import torch
-from pytorch_lightning.utilities.exceptions import MisconfigurationException
 
 from sciops.backbones import BASELINES, FnoCnn, build_model
 from sciops.backbones.choice import OPERATORS
 from sciops.backbones.forecasting import WAYS
-from sciops.config import CHANGES, Training, changed
+from sciops.config import CHANGES, Training
 from sciops.data.samples import task_of
 from sciops.domains import DOMAINS, domain_named
 from sciops.evaluation.grids import coords_of, trained_grid
 from sciops.task import Task
-from sciops.training import quietly
+from sciops.trainer import usable_machine
 
+from . import TASKS
 from .data import generated, given, task_to_be, whole
+from .frame import asked_training, expect_known
 from .recipes import Settings, settings
 
 if TYPE_CHECKING:
@@ -41,41 +40,36 @@ class Plan(NamedTuple):
 
 
 def planned(
+    *,
     name: str,
     op: str,
-    *,
-    resolution: int | Sequence[int] | None = None,
-    n_train: int | None = None,
-    n_val: int | None = None,
-    n_test: int | None = None,
-    epochs: int | None = None,
-    batch_size: int | None = None,
-    seed: int = 0,
-    data=None,
-    recipe: str = "quick",
-    forecast: str | None = None,
-    augment: bool | None = None,
-    coarse: float | None = None,
-    progress: bool = True,
-    devices: int = 1,
-    num_nodes: int = 1,
-    strategy: str = "auto",
-    accelerator: str = "cpu",
-    **options,
+    resolution: int | Sequence[int] | None,
+    n_train: int | None,
+    n_val: int | None,
+    n_test: int | None,
+    epochs: int | None,
+    batch_size: int | None,
+    seed: int,
+    data,
+    recipe: str,
+    forecast: str | None,
+    augment: bool | None,
+    coarse: float | None,
+    progress: bool,
+    options: Mapping[str, Any],
+    **machine,
 ) -> Plan:
-    """The plan of `train_pde`, if it can work; nothing is generated and no folder is touched."""
+    """The plan of `train_pde`, of whose arguments it takes all but `out`, if it can work."""
     forecast = _forecast(name, forecast)
     parameters, rates, network = _sorted_options(name, op, forecast, options)
     usual = settings(name, op, recipe, forecast)
-    numbers = dict(epochs=whole(epochs, "epochs"), batch_size=whole(batch_size, "batch_size"))
-    numbers |= dict(seed=whole(seed, "seed", least=0), coarse=coarse)
-    training = changed(usual.training, **numbers, **rates)
+    numbers = dict(epochs=epochs, batch_size=batch_size, seed=seed, coarse=coarse)
+    training = asked_training(usual.training, **numbers, **rates)
     model = {"op": op, "forecast": forecast, **usual.model, **network}
     counts = {"train": n_train, "val": n_val, "test": n_test}
     if coarse is not None and np.size(resolution) == 1:
         raise ValueError(f"coarse={coarse} divides the epochs among several grids; there is one")
-    machine = dict(devices=devices, num_nodes=num_nodes, strategy=strategy, accelerator=accelerator)
-    expect_machine(machine)
+    usable_machine(**machine)
     if data is None:
         grids, counts = _grids(resolution, usual.resolution, forecast), _counts(counts, usual)
         _rehearse([task_to_be(name, r, parameters) for r in grids], model)
@@ -95,17 +89,6 @@ def planned(
     return Plan(training, model, usual.augment if augment is None else augment, machine, made)
 
 
-def expect_machine(machine: Mapping[str, Any]) -> None:
-    """Have Lightning look for the processors; from now on it knows which process this one is."""
-    quiet = ("logger", "enable_checkpointing", "enable_model_summary", "enable_progress_bar")
-    try:
-        with quietly(), warnings.catch_warnings(action="ignore"):
-            pl.Trainer(**machine, **dict.fromkeys(quiet, False))
-    except (MisconfigurationException, TypeError, RuntimeError) as error:
-        asked = ", ".join(f"{name}={value!r}" for name, value in machine.items())
-        raise ValueError(f"this machine cannot train with {asked}: {error}") from error
-
-
 def _sorted_options(
     name: str, op: str, forecast: str | None, options: Mapping[str, Any]
 ) -> tuple[dict, dict, dict]:
@@ -121,9 +104,7 @@ def _sorted_options(
 
 
 def network_options(op: str, forecast: str | None) -> tuple[str, ...]:
-    known = [*OPERATORS, *BASELINES]
-    if op not in known:
-        raise ValueError(f"there is no op={op!r}; there are {', '.join(known)}")
+    expect_known(op=(op, [*OPERATORS, *BASELINES]))
     makers = [BASELINES[op]] if op in BASELINES else [FnoCnn, OPERATORS[op]]
     known = [p for maker in makers for p in inspect.signature(maker).parameters.values()]
     noise = ["noise"] if forecast == "steps" else []
@@ -131,7 +112,7 @@ def network_options(op: str, forecast: str | None) -> tuple[str, ...]:
 
 
 def _forecast(name: str, forecast: str | None) -> str | None:
-    if name in ("protein", "music"):
+    if name in list(TASKS):
         raise ValueError(f"{name} is no equation: it is trained by sciops.train_{name}(…)")
     in_time = any(field.frames for field in domain_named(name).inputs)
     if forecast is None:

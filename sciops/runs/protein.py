@@ -2,25 +2,16 @@
 
 from pathlib import Path
 
-from sciops.backbones import build_model
 from sciops.backbones.distance_maps import MAP_NETWORKS
-from sciops.config import Optimisation, Training, changed
+from sciops.config import Optimisation, Training
 from sciops.metrics.distance_map import inverse_log_cosh, log_cosh
-from sciops.proteins.kept import LENGTH
 from sciops.proteins.map_windows import MapWindows, map_task
-from sciops.proteins.ragged import proteins_of
-from sciops.training import fit
+from sciops.trainer import usable_machine
 
-from . import protein_data
-from .data import whole
-from .folder import as_json, claim, finish, only_process, write_history
-from .pde import own_random_numbers
-from .plan import expect_machine
-from .protein_run import ProteinRun
-from .run import open_run
+from .frame import asked_training, carried_out, expect_known, of_optimisers
+from .protein_run import PROTEINS, ProteinRun
 
 LOSSES = {"distance": log_cosh, "inverse": inverse_log_cosh}
-COUNTS = {"train": 60, "val": 8, "test": 12}
 RECIPES = {  # options of the network, and how it is trained
     "quick": (
         dict(depth=10, width=32),
@@ -74,72 +65,31 @@ def train_protein(
     rate, arch_rate: learning rates of weights and architecture
     out:      folder of the run; None is one in runs/ that is named after the settings.  A run that
               is there already is finished, if need be, and returned
-    options:  of the network: depth=, width=, dropout=, …
+    options:  of the network: depth=, width=, dropout=, …; of the optimisers: clip=, decay=, …
     """
-    for name, value, known in (
-        ("op", op, MAP_NETWORKS),
-        ("recipe", recipe, RECIPES),
-        ("loss", loss, LOSSES),
-    ):
-        if value not in list(known):
-            raise ValueError(f"there is no {name}={value!r}; there are {', '.join(known)}")
+    expect_known(op=(op, MAP_NETWORKS), recipe=(recipe, RECIPES), loss=(loss, LOSSES))
     usual, training = RECIPES[recipe]
-    seed = whole(seed, "seed", least=0)
-    numbers = dict(epochs=whole(epochs, "epochs"), batch_size=whole(batch_size, "batch_size"))
-    numbers |= dict(seed=seed)
-    machine = dict(devices=devices, num_nodes=num_nodes, strategy=strategy, accelerator=accelerator)
-    expect_machine(machine)
-    training = changed(training, **numbers, rate=rate, arch_rate=arch_rate)
+    rates, options = of_optimisers({"rate": rate, "arch_rate": arch_rate, **options})
+    numbers = dict(epochs=epochs, batch_size=batch_size, seed=seed)
+    training = asked_training(training, **numbers, **rates)
+    machine = usable_machine(
+        devices=devices, num_nodes=num_nodes, strategy=strategy, accelerator=accelerator
+    )
     counts = {"train": n_train, "val": n_val, "test": n_test}
-    tree, described = _proteins(data, counts, length, progress)
-    train, val = (proteins_of(tree[s].to_dataset()) for s in ("train", "val"))
+    tree, described = PROTEINS.chosen(data, counts, length=length, progress=progress)
+    train, val = (PROTEINS.samples_in(tree, split) for split in ("train", "val"))
     task = map_task(train[0], window=window, separation=recipe != "paper")
     network = {**({} if op == "unet" else usual), **options}
-    config = as_json(
-        {
-            "name": "protein",
-            "op": op,
-            "recipe": recipe,
-            "loss": loss,
-            "window": window,
-            "seed": seed,
-            "training": training.as_dict(),
-            "model": {"backbone": "distance_map", "op": op, **network},
-            "data": described,
-        }
+    config = {
+        **dict(name="protein", op=op, recipe=recipe, loss=loss, window=window),
+        "model": {"backbone": "distance_map", "op": op, **network},
+        "data": described,
+    }
+    return carried_out(
+        *(ProteinRun, task, config, training, tree),
+        lambda _: (MapWindows(train, task, seed=training.seed), MapWindows(val, task)),
+        error=LOSSES[loss],
+        out=out,
+        progress=progress,
+        machine=machine,
     )
-    with own_random_numbers(seed):
-        model = build_model(task, config["model"])  # a network that cannot be is refused here
-        path, is_finished = claim(out, config)
-        if is_finished:
-            run = open_run(path)
-            run.data = tree
-            return run
-        with only_process(path):
-            history = fit(
-                model,
-                MapWindows(train, task, seed=seed),
-                MapWindows(val, task),
-                training,
-                error=LOSSES[loss],
-                folder=path / "checkpoints",
-                at_epoch_end=lambda rows: write_history(path, rows),
-                progress=progress,
-                **machine,
-            )
-            run = ProteinRun(model.eval(), task, config, {}, history, path, tree)
-            return finish(run, progress=progress)
-
-
-def _proteins(data, counts: dict[str, int | None], length, progress: bool):
-    """The tree with train, val and test, and its description."""
-    if data is None:
-        counts = {split: COUNTS[split] if n is None else n for split, n in counts.items()}
-        length = LENGTH if length is None else length
-        return protein_data.synthetic(counts, length, progress=progress)
-    if length is not None or any(n is not None for n in counts.values()):
-        raise ValueError(
-            "n_train, n_val, n_test and length are for synthetic chains; the data that are given "
-            "have their own"
-        )
-    return protein_data.given(data)

@@ -6,37 +6,56 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sciops.data.ragged_store import open_ragged
 from sciops.evaluation.distance_maps import evaluate_maps, predict_map
+from sciops.proteins.kept import LENGTH
 from sciops.proteins.own_files import Files, protein_from
 from sciops.proteins.protein import Protein
 from sciops.proteins.ragged import proteins_of
 
-from . import protein_data
-from .run import AbstractRun
+from .collection import Collection, CollectionRun
 
 if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.figure import Figure
 
 
-class ProteinRun(AbstractRun):
+def _opened(data) -> "xr.DataTree | None":
+    return open_ragged(data) if isinstance(data, str | Path) else None
+
+
+def _checked(protein, name: str) -> Protein:
+    if not isinstance(protein, Protein):
+        raise ValueError(
+            f"{name} is of the kind {type(protein).__name__}; give a Protein, as in "
+            "run.proteins('test'), or a store or tree of sciops.read('protein', …)"
+        )
+    return protein
+
+
+PROTEINS = Collection(
+    name="protein",
+    sample="protein",
+    counts={"train": 60, "val": 8, "test": 12},
+    usual={"length": LENGTH},
+    opened=_opened,
+    wanted="a store or a tree with train, val and test: sciops.read('protein', …) makes one of "
+    "PDNET's folder, or of alignments and structures",
+    samples=proteins_of,
+    checked=_checked,
+    things="proteins",
+    made="chains",
+)
+
+
+class ProteinRun(CollectionRun):
     """What `train_protein` returns."""
+
+    collection = PROTEINS
 
     def __repr__(self) -> str:
         error = self.metrics["test_mae8"]
         return f"ProteinRun({self.config['op']}, test MAE8 {error:.2f} Å, {self.path})"
-
-    def _data_again(self) -> "xr.DataTree":
-        return protein_data.again(self.config["data"])
-
-    def _own(self, tree: "xr.DataTree") -> "xr.DataTree":
-        expected = self.config["data"].get("fingerprint")
-        if expected not in (None, protein_data.fingerprint(tree)):
-            raise ValueError(
-                "these are other proteins than when this run was trained; judge it on those you "
-                "mean: run.evaluate(data)"
-            )
-        return tree
 
     def test_scores(self, *, progress: bool) -> dict[str, float]:
         """Means over the test proteins, each of equal weight, of those that have such pairs."""
@@ -46,18 +65,14 @@ class ProteinRun(AbstractRun):
 
     def proteins(self, split: str) -> list[Protein]:
         """The proteins of a split of the run's data."""
-        if split not in self.data.children:
-            known = ", ".join(self.data.children)
-            raise ValueError(f"the data have no split {split!r}; they have {known}")
-        return proteins_of(self.data[split].to_dataset())
+        return self.samples(split)
 
     def evaluate(self, data=None, *, split: str = "test") -> "xr.Dataset":
         """Scores of every protein.
 
         data: proteins, or a tree or store with splits; None is the data of this run
         """
-        proteins = self.proteins(split) if data is None else protein_data.proteins_in(data, split)
-        return evaluate_maps(self.model, proteins, self.task)
+        return evaluate_maps(self.model, self.samples(split, data), self.task)
 
     def predict(self, x: Protein | Files | str | Path | Sequence[str | Path]) -> np.ndarray:
         """The distances (L, L) in Å of a protein, or of an alignment file."""
@@ -74,9 +89,3 @@ class ProteinRun(AbstractRun):
         shown = self.proteins("test")[:4] if proteins is None else list(proteins)
         predictions = [self.predict(protein) for protein in shown]
         return distance_maps([p.distance for p in shown], predictions, [p.name for p in shown])
-
-    def report(self, path: str | Path | None = None) -> Path:
-        """Write one page with everything; its path."""
-        from sciops.reporting.protein_report import write_report
-
-        return self._write_page(write_report, path)

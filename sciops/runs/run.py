@@ -11,6 +11,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,7 @@ from sciops.evaluation.resolution_transfer import across
 from sciops.task import Task, task_from
 from sciops.version import __version__
 
+from . import TASKS
 from . import data as run_data
 
 if TYPE_CHECKING:
@@ -80,14 +82,11 @@ class AbstractRun:
         """Means over the test samples, by name."""
         raise TypeError(f"{type(self).__name__} must define test_scores()")
 
-    def _write_page(self, write, path: str | Path | None) -> Path:
-        file = self.path / "report.html" if path is None else Path(path)
-        try:
-            return write(self, file)
-        except OSError as error:
-            raise OSError(
-                f"cannot write {file} ({error}); write it elsewhere: run.report('elsewhere.html')"
-            ) from error
+    def report(self, path: str | Path | None = None) -> Path:
+        """Write one page with everything; its path."""
+        from sciops.reporting.frame import write_report
+
+        return write_report(self, path)
 
 
 class Run(AbstractRun):
@@ -173,6 +172,27 @@ class Run(AbstractRun):
         self.transferred = across(self.model, self.task, data)
         return self.transferred
 
+    def symmetrised(self) -> "Run":
+        """The same run, each prediction being the mean over the symmetries of its equation.
+
+        They are those that training showed it (`augment`).  Its error is judged anew; predictions
+        cost as many times as much as there are members, such as 8 for a square.
+        """
+        from sciops.evaluation.symmetrised import Symmetrised
+
+        names = self.config["training"]["symmetries"]
+        if not names:
+            raise ValueError(
+                "this run was not trained with augment=True, or its equation and grid have no "
+                "symmetry that the network can follow; there is nothing to take the mean over"
+            )
+        model = Symmetrised(self.model, names).eval()
+        run = Run(model, self.task, self.config, {}, self.history, self.path, self.data)
+        run.data_marks = self.data_marks
+        scores = {f"test_{k}": v for k, v in run.test_scores(progress=False).items()}
+        run.metrics = {**self.metrics, **scores}
+        return run
+
     def rollout(self, data=None, *, steps: int | None = None, split: str = "test") -> "xr.Dataset":
         """Of a forecast: error of every step, stability horizon, energy and spectra.
 
@@ -217,12 +237,6 @@ class Run(AbstractRun):
         from sciops.plots import fields
 
         return fields(self, samples=samples)
-
-    def report(self, path: str | Path | None = None) -> Path:
-        """Write one page with everything; its path."""
-        from sciops.reporting.report import write_report
-
-        return self._write_page(write_report, path)
 
 
 def open_run(path: str | Path) -> AbstractRun:
@@ -276,15 +290,9 @@ def _history(file: Path, epochs: int) -> "pd.DataFrame":
 
 
 def _kind_of(name: str) -> type[AbstractRun]:
-    if name == "protein":
-        from .protein_run import ProteinRun
-
-        return ProteinRun
-    if name == "music":
-        from .music_run import MusicRun
-
-        return MusicRun
-    return Run
+    if name not in TASKS:
+        return Run
+    return getattr(import_module(f".{name}_run", __package__), f"{name.title()}Run")
 
 
 def transfer(

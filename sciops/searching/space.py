@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
-from sciops.operators.operator import AbstractOperator, arch_parameters
+from sciops.operators.operator import AbstractSearchable, arch_parameters
 
 Architecture = dict[str, Tensor]  # name of an architecture parameter in the supernet → its value
 Places = dict[str, Tensor]  # name of a layer → where it is in its space, as one vector
@@ -52,11 +52,11 @@ class AbstractSpace:
         """A new network with this architecture, frozen; its weights come from the model."""
         return freeze(install(self.supernet(model, sample), architecture))
 
-    def place(self, layer: AbstractOperator) -> Tensor:
+    def place(self, layer: AbstractSearchable) -> Tensor:
         """Where a layer is in its space, as one vector: all its architecture parameters."""
         return torch.cat([p.detach().flatten() for p in layer.arch_parameters()])
 
-    def describe(self, layer: AbstractOperator) -> str:
+    def describe(self, layer: AbstractSearchable) -> str:
         """What a layer has become, in a few words."""
         return repr(layer)
 
@@ -104,10 +104,10 @@ def freeze(model: nn.Module) -> nn.Module:
     return model
 
 
-def searched_layers(model: nn.Module) -> dict[str, AbstractOperator]:
+def searched_layers(model: nn.Module) -> dict[str, AbstractSearchable]:
     """The layers that have an architecture, by name."""
-    operators = ((n, m) for n, m in model.named_modules() if isinstance(m, AbstractOperator))
-    return {name: layer for name, layer in operators if any(True for _ in layer.arch_parameters())}
+    found = ((n, m) for n, m in model.named_modules() if isinstance(m, AbstractSearchable))
+    return {name: layer for name, layer in found if any(True for _ in layer.arch_parameters())}
 
 
 def places(space: AbstractSpace, model: nn.Module) -> Places:

@@ -5,7 +5,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from sciops.backbones.resnet import OPERATORS, DistanceResNet
+from sciops.backbones.resnet import OPERATORS, ResNet
 from sciops.operators import XD, arch_parameters, weight_parameters
 from sciops.operators.hybrid import Hybrid
 from sciops.task import Axis, Field, Task
@@ -24,10 +24,10 @@ def make_task(channels=(3, 2), size=(12, 12), *, periodic=False) -> Task:
     return Task("maps", (inputs,), (targets,), axes)
 
 
-def tower(op="conv", task=None, *, seed=0, **options) -> DistanceResNet:
+def tower(op="conv", task=None, *, seed=0, **options) -> ResNet:
     torch.manual_seed(seed)
     small = SMALL | (HYBRID if op == "xd-hybrid" else {})
-    return DistanceResNet(make_task() if task is None else task, op, **small | options)
+    return ResNet(make_task() if task is None else task, op, **small | options)
 
 
 def stirred(model: nn.Module) -> nn.Module:
@@ -48,7 +48,7 @@ def normed(layer: nn.BatchNorm2d, x: torch.Tensor) -> torch.Tensor:
     return (x - mean) / (var + layer.eps).sqrt() * weight + bias
 
 
-def by_definition(model: DistanceResNet, x: torch.Tensor, dilations) -> torch.Tensor:
+def by_definition(model: ResNet, x: torch.Tensor, dilations) -> torch.Tensor:
     """In eval mode, before the last non-linearity, from the weights alone."""
     relu = lambda t: t.clamp(min=0)
     conv = lambda c, t, pad, d=1: F.conv2d(t, c.weight, c.bias, padding=pad, dilation=d)
@@ -79,7 +79,7 @@ def test_the_tower_is_its_definition(op, options, dilations):
 
 
 def test_published_parameter_count():
-    model = DistanceResNet(make_task((57, 1)), depth=34, width=128)
+    model = ResNet(make_task((57, 1)), depth=34, width=128)
     counted = {name: v.numel() for name, v in model.state_dict().items() if v.ndim}
     assert sum(counted.values()) == 4_740_197
     assert sum(p.numel() for p in model.parameters() if p.requires_grad) == 4_735_731
@@ -251,7 +251,7 @@ def test_an_output_that_starts_negative(output, alive):
         (dict(depth=2), "depth=2 must be an even number ≥ 4"),
         (dict(depth=6.0), "depth=6.0 must be an even number ≥ 4"),
         (dict(op="xd"), "no op='xd'; there are conv, dilated, xd-grid, xd-hybrid"),
-        (dict(output="exp"), "no output='exp'; there are softplus, relu"),
+        (dict(output="exp"), "no output='exp'; there are softplus, relu, logits"),
         (dict(dilations=()), "dilations=.. must be whole numbers ≥ 1"),
         (dict(dilations=(1, 0)), r"dilations=\(1, 0\) must be whole numbers ≥ 1"),
         (dict(channels=3), "op='conv' does not take these options.*channels"),
@@ -264,3 +264,22 @@ def test_an_output_that_starts_negative(output, alive):
 def test_bad_requests(options, message):
     with pytest.raises(ValueError, match=message):
         tower(**options)
+
+
+def test_scaled_images_of_either_sign_to_logits_of_either_sign():
+    model = stirred(tower(output="logits", scaled=True, task=make_task((1, 1)))).double()
+    x = random_tensor(1, 1, 12, 15, dtype=torch.float64)
+    h = F.conv2d(x, model.lift[0].weight, model.lift[0].bias, padding=1)
+    for block in model.blocks:
+        inner = F.conv2d(
+            normed(block.norm, h).relu(), block.first.weight, block.first.bias, padding=1
+        )
+        h = h + F.conv2d(inner.relu(), block.second.weight, block.second.bias, padding=1)
+    last = model.project
+    expected = F.conv2d(normed(model.norm, h).relu(), last.weight, last.bias, padding=1)
+    torch.testing.assert_close(model(x), expected)
+    assert (expected < 0).any() and (expected > 0).any()
+    y = x.clone()
+    y[..., 6, 7] -= 10
+    changed = (model(y) != model(x))[0, 0].nonzero()
+    assert model.reach == 6 and (changed - torch.tensor([6, 7])).abs().max() == 6

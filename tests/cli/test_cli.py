@@ -5,6 +5,8 @@ from typer.testing import CliRunner
 
 import sciops
 from sciops.cli.app import app
+from tests.cosmic.toy import exposures, write_fits
+from tests.vision.toy import write_mnist
 
 
 def run(*words: object):
@@ -34,6 +36,20 @@ def test_generate_then_check(tmp_path):
     assert "ok   equation" in result.output
 
 
+def test_read_images(tmp_path):
+    store = tmp_path / "m.zarr"
+    words = "data", "read", "vision", write_mnist(tmp_path / "mnist"), "--out", store, "--val", 6
+    result = run(*words, "--set", "variant=permuted", "--set", "seed=3")
+    assert result.exit_code == 0, result.output
+    tree = sciops.read("vision", tmp_path / "mnist", val=6, variant="permuted", seed=3)
+    from sciops.data.store import open_store
+
+    assert open_store(store)["test"]["image"].equals(tree["test"]["image"])
+    assert run("data", "check", store).exit_code == 0
+    result = run(*words, "--overwrite", "--set", "variant=sideways")
+    assert result.exit_code == 2 and "there is no variant='sideways'" in result.output
+
+
 def test_check_of_a_wrong_store_exits_with_one(tmp_path):
     made = sciops.generate("darcy", n=4, resolution=17, progress=False)
     made["u"] = made["u"].copy(data=made["u"].values[:, ::-1])
@@ -60,6 +76,15 @@ def test_read(tmp_path):
     again = "data", "read", "darcy", tmp_path / "mine.npz", "--out", tmp_path / "d.zarr"
     assert "another specification" in run(*again).stderr
     assert "'sample': 3" in run(*again, "--overwrite").stdout
+
+
+def test_read_of_exposures_with_settings(tmp_path):
+    path = write_fits(tmp_path / "a.fits", exposures(2, (12, 16)))
+    words = "data", "read", "cosmic", path, "--out", tmp_path / "a.zarr", "--set", "size=4"
+    result = run(*words)
+    assert result.exit_code == 0, result.output
+    assert "test {'stamp': 12, 'y': 4, 'x': 4" in result.output
+    assert "limit does not go with FITS files" in run(*words, "--set", "limit=3").stderr
 
 
 def test_read_with_times_from_the_file(tmp_path):

@@ -7,7 +7,8 @@ import torch
 
 from sciops.backbones.tcn import LastStep, Tcn
 from sciops.config import Optimisation, Training
-from sciops.data.digits import cross_entropy, digits_task, load_digits
+from sciops.data.digits import digits_task, load_digits
+from sciops.metrics.classes import cross_entropy
 from sciops.training import fit
 
 

@@ -95,5 +95,5 @@ def test_music_is_made_and_kept(tmp_path, monkeypatch):
     assert np.array_equal(tree["train"]["notes"], alone["notes"])
     (store,) = (tmp_path / "kept" / "music").glob("*.zarr")
     assert sciops.check(store).ok
-    with pytest.raises(ValueError, match=r"music have no resolution.*length="):
+    with pytest.raises(ValueError, match=r"music has no resolution.*length="):
         sciops.load("music", resolution=64)

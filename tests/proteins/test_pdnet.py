@@ -17,7 +17,7 @@ from sciops.proteins.pdnet import (
     read_pdnet,
 )
 from sciops.proteins.protein import Protein
-from tests.proteins.pickle_programs import python2_dumps
+from tests.data.pickle_programs import python2_dumps
 from tests.proteins.protein_toy import toy_protein
 
 SETS = {"deepcov": range(4, 11), "psicov": [6, 3], "cameo": [12, 5]}  # lengths

@@ -13,6 +13,7 @@ import torch
 import xarray as xr
 
 import sciops.atomic
+import sciops.reporting.frame
 import sciops.reporting.report
 import sciops.reporting.sections
 from sciops.backbones import make_backbone
@@ -21,8 +22,8 @@ from sciops.data.samples import MemorySamples, task_of
 from sciops.evaluation.scores import evaluate
 from sciops.plots.shown import median_and_worst
 from sciops.plots.style import new_figure
+from sciops.reporting.frame import report_text, write_report
 from sciops.reporting.page import as_svg, page, table
-from sciops.reporting.report import report_text, write_report
 from tests.plots.toy import data, moved, transfer
 
 VOID = {"meta", "br", "link", "img"}
@@ -96,7 +97,8 @@ def run():
 
 @pytest.fixture(scope="module")
 def source(run):
-    return report_text(run, transfer())
+    run.transferred = transfer()  # the last one of the run
+    return report_text(run)
 
 
 @pytest.fixture(scope="module")
@@ -162,7 +164,6 @@ def test_the_same_run_gives_the_same_bytes_whatever_the_readers_style(
     theirs = {"font.size": 30, "savefig.bbox": "tight", "svg.fonttype": "none", "axes.grid": True}
     for name, value in theirs.items():
         monkeypatch.setitem(matplotlib.rcParams, name, value)
-    run.transferred = transfer()  # the last one of the run
     path = write_report(run, tmp_path / "deep" / "report.html")
     assert path.read_bytes() == source.encode()
     assert [p.name for p in path.parent.iterdir()] == ["report.html"]
@@ -187,7 +188,7 @@ def test_versions_and_machine_are_those_of_the_training(run, tmp_path):
     notes = {"versions": {"torch": "9.9"}, "machine": {"cores": 3}}
     save_model(tmp_path, {"w": torch.zeros(1)}, notes)
     run = SimpleNamespace(**{**vars(run), "path": tmp_path})
-    text = sciops.reporting.report._again(run, run.data["test"].to_dataset())
+    text = "".join(sciops.reporting.report._again(run, run.data["test"].to_dataset()))
     assert "torch 9.9" in text
     assert "cores 3" in text
 
@@ -201,7 +202,7 @@ def test_several_grids_are_named(run):
 def test_a_failed_write_leaves_the_old_page(run, source, tmp_path, monkeypatch):
     path = tmp_path / "report.html"
     path.write_text("old")
-    monkeypatch.setattr(sciops.reporting.report, "report_text", lambda *_: source)
+    monkeypatch.setattr(sciops.reporting.frame, "report_text", lambda *_: source)
 
     def fail(*_):
         raise OSError("disk full")

@@ -41,7 +41,7 @@ def test_generated_data_with_settings_of_every_kind(tmp_path, monkeypatch):
         **own,
         **TINY,
     )
-    monkeypatch.setattr("sciops.runs.pde.fit", None)  # a run that is there is not trained again
+    monkeypatch.setattr("sciops.runs.frame.fit", None)  # a run that is there is not trained again
     result = repeated(run)
     assert result.exit_code == 0, result.output
     other = command_of({**run.config, "seed": 4})
@@ -66,7 +66,7 @@ def test_data_of_a_store(tmp_path, monkeypatch):
         taps=3,
         **{**TINY, "n_val": 1},
     )
-    monkeypatch.setattr("sciops.runs.pde.fit", None)
+    monkeypatch.setattr("sciops.runs.frame.fit", None)
     result = repeated(run)
     assert result.exit_code == 0, result.output
 

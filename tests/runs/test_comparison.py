@@ -82,8 +82,8 @@ def test_what_is_finished_is_not_trained_again(tmp_path, monkeypatch):
         fitted.append(options["folder"].parent.name)
         return fit(*args, **options)
 
-    fit = sciops.runs.pde.fit
-    monkeypatch.setattr(sciops.runs.pde, "fit", counted)
+    fit = sciops.runs.frame.fit
+    monkeypatch.setattr(sciops.runs.frame, "fit", counted)
     second = compare("darcy", OPS, seeds=2, epochs=1, out=tmp_path / "c", **TINY)
     assert fitted == ["fno-seed0", "fno-seed1", "conv-seed1"]
     columns = ["seed_0", "parameters"]

@@ -190,7 +190,7 @@ def test_the_callers_random_numbers_go_on_as_if_nothing_had_happened(tmp_path, m
 
     seed(5)
     expected = numbers()
-    monkeypatch.setattr(sciops.runs.pde, "finish", stopped)
+    monkeypatch.setattr(sciops.runs.frame, "finish", stopped)
     seed(5)
     with pytest.raises(Stopped):
         on_lines(tmp_path / "run")
@@ -237,7 +237,7 @@ def stopped(*_, **__):
 
 def test_a_finished_run_is_returned(run, monkeypatch):
     before = files(run.path)
-    monkeypatch.setattr(sciops.runs.pde, "fit", stopped)
+    monkeypatch.setattr(sciops.runs.frame, "fit", stopped)
     again = darcy(run.path)
     assert same_bits(run, again) and again.metrics == run.metrics
     assert files(run.path) == before
@@ -274,7 +274,7 @@ def test_lists_and_tuples_are_the_same_option(tmp_path):
 
 def test_a_run_that_was_trained_and_not_judged_is_only_judged(tmp_path, monkeypatch):
     whole = on_lines(tmp_path / "whole")
-    monkeypatch.setattr(sciops.runs.pde, "finish", stopped)
+    monkeypatch.setattr(sciops.runs.frame, "finish", stopped)
     with pytest.raises(Stopped):
         on_lines(tmp_path / "run")
     with pytest.raises(ValueError, match="a run that was not finished; call the same training"):
@@ -361,8 +361,8 @@ def test_training_on_several_grids(tmp_path, monkeypatch):
         if len(calls) == 2:
             raise Stopped
 
-    write = sciops.runs.pde.write_history
-    monkeypatch.setattr(sciops.runs.pde, "write_history", stop_after_two)
+    write = sciops.runs.frame.write_history
+    monkeypatch.setattr(sciops.runs.frame, "write_history", stop_after_two)
     with pytest.raises(Stopped):
         darcy(tmp_path / "run", **several)
     resumed = darcy(tmp_path / "run", **several)

@@ -9,11 +9,14 @@ import torch
 import xarray as xr
 
 import sciops
-import sciops.reporting.report
+import sciops.reporting.frame
 import sciops.runs.data
 from sciops.checkpoint import CheckpointError, load_model, save_model
+from sciops.data.samples import MemorySamples
 from sciops.data.store import write
+from sciops.data.symmetries import Placed, members
 from sciops.runs.run import open_run
+from sciops.task import Batch
 from tests.grid_toy import closed_line, line
 from tests.run_toy import NUMBERS, UNEVEN, darcy, flow, lines, on_lines, uneven_lines
 
@@ -185,7 +188,7 @@ def test_a_page_that_cannot_be_written_may_go_elsewhere(of_lines, tmp_path, monk
     def fail(*_):
         raise PermissionError("read-only")
 
-    monkeypatch.setattr(sciops.reporting.report, "write_text", fail)
+    monkeypatch.setattr(sciops.reporting.frame, "write_text", fail)
     with pytest.raises(OSError, match=r"cannot write .*report\.html .*run\.report\('elsewhere"):
         of_lines.report()
 
@@ -308,3 +311,28 @@ def test_a_forecast_is_opened_as_it_was(tmp_path):
     run = flow(tmp_path / "run", forecast="steps", epochs=1)
     xr.testing.assert_identical(open_run(tmp_path / "run").evaluate(), run.evaluate())
     assert json.loads((tmp_path / "run/config.json").read_text())["model"]["forecast"] == "steps"
+
+
+# --- the mean over symmetries ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("make", [darcy, flow])
+def test_a_symmetrised_run_predicts_the_same_in_every_position(make, tmp_path):
+    run = make(tmp_path / "run", augment=True)
+    names = run.config["training"]["symmetries"]
+    mean = run.symmetrised()
+    test = run.data["test"].to_dataset()
+    samples = MemorySamples(test, run.task)
+    y = mean.predict(samples.x)
+    for member in members(names, samples.x.shape[2:]):
+        moved = member.there(Placed(Batch(samples.x, y))).batch
+        torch.testing.assert_close(mean.predict(moved.x), moved.y, rtol=1e-4, atol=1e-5)
+    score = float(mean.evaluate()["relative_l2"].mean())
+    assert mean.metrics["test_relative_l2"] == pytest.approx(score)
+    assert mean.metrics["train_seconds"] == run.metrics["train_seconds"]
+    assert mean.metrics["test_relative_l2"] != run.metrics["test_relative_l2"]
+
+
+def test_without_symmetries_there_is_no_mean(tmp_path):
+    with pytest.raises(ValueError, match="not trained with augment=True"):
+        darcy(tmp_path / "plain", augment=False).symmetrised()

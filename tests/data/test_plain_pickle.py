@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sciops.proteins.plain_pickle import load_plain
-from tests.proteins.pickle_programs import PYTHON2, array, call, dtype, name, python2_dumps, text
+from sciops.data.plain_pickle import load_plain
+from tests.data.pickle_programs import PYTHON2, array, call, dtype, name, python2_dumps, text
 
 BOX = np.arange(24.0).reshape(2, 3, 4)
 ARRAYS = {

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sciops.proteins.pickle_machine import GROWTH, INSTRUCTIONS, LONGEST
-from sciops.proteins.plain_pickle import DEPTH, load_plain
-from tests.proteins.pickle_programs import (
+from sciops.data.pickle_machine import GROWTH, INSTRUCTIONS, LONGEST
+from sciops.data.plain_pickle import DEPTH, load_plain
+from tests.data.pickle_programs import (
     PYTHON2,
     UNFILLED,
     array,

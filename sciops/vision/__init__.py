@@ -1,0 +1,1 @@
+"""Images and their classes: reading, fixed splits, permuted and spherical variants, batches."""

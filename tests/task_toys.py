@@ -1,0 +1,79 @@
+"""The smallest runs of every task that is no equation."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import torch
+import xarray as xr
+
+import sciops
+from sciops.music.collection import tree_of as music_of
+from sciops.proteins.collection import tree_of as proteins_of
+from sciops.runs.collection import CollectionRun
+from tests.music.toy import scale
+from tests.music.toy import tree as music
+from tests.proteins.toy import walk
+
+SPLITS = ("train", "val", "test")
+MUSIC = dict(window=8, levels=2, width=4, kernel_size=2, epochs=2, batch_size=2, progress=False)
+PROTEIN = dict(window=16, depth=4, width=4, epochs=2, batch_size=2, progress=False)
+
+
+def proteins() -> xr.DataTree:
+    kinds = {"train": (20, 12, 30), "val": (18,), "test": (40, 28)}
+    splits = {s: [walk(n, n, f"{s}{n}") for n in lengths] for s, lengths in kinds.items()}
+    return proteins_of(splits, {"title": "toy"})
+
+
+def train_music(out, op: str = "xd", **changes) -> CollectionRun:
+    options = {"name": "jsb", "data": music(), **MUSIC, **changes}
+    return sciops.train_music(op=op, out=out, **options)
+
+
+def train_protein(out, op: str = "xd-hybrid", **changes) -> CollectionRun:
+    return sciops.train_protein(op, out=out, **{"data": proteins(), **PROTEIN, **changes})
+
+
+def same_bits(a: CollectionRun, b: CollectionRun) -> bool:
+    states = a.model.state_dict(), b.model.state_dict()
+    return all(torch.equal(states[0][name], states[1][name]) for name in states[0])
+
+
+class TaskToy(NamedTuple):
+    """A task of tests.
+
+    train:     trains a run in a folder, with these options instead of the usual
+    tree:      its data
+    other:     data that are not its own
+    synthetic: of few synthetic samples
+    changes:   options that make another run of it
+    resumed:   options of runs that are interrupted
+    """
+
+    train: Callable[..., CollectionRun]
+    tree: Callable[[], xr.DataTree]
+    other: xr.DataTree
+    synthetic: dict[str, Any]
+    changes: list[dict[str, Any]]
+    resumed: list[dict[str, Any]]
+
+
+STEEP = dict(epochs=5, rate=5e-2)  # so high that the best epoch is not the last
+TOYS = {
+    "protein": TaskToy(
+        train_protein,
+        proteins,
+        proteins_of({s: [walk(20, 20, s)] for s in SPLITS}, {}),
+        dict(n_train=2, n_val=1, n_test=1, length=(30, 34)),
+        [dict(width=8), dict(window=32), dict(loss="inverse"), dict(seed=1)],
+        [dict(epochs=4)],
+    ),
+    "music": TaskToy(
+        train_music,
+        music,
+        music_of({s: [scale(9)] for s in SPLITS}, {}),
+        dict(n_train=3, n_val=1, n_test=1, length=(8, 12)),
+        [dict(width=8), dict(window=16), dict(name="nottingham"), dict(seed=1)],
+        [STEEP, dict(STEEP, recipe="paper")],
+    ),
+}
