@@ -26,6 +26,7 @@ _VERBS = {
     "train_music": "sciops.runs.music",
     "train_pde": "sciops.runs.pde",
     "train_protein": "sciops.runs.protein",
+    "train_vision": "sciops.runs.vision",
     "transfer": "sciops.runs.run",
     "weight_parameters": "sciops.operators",
 }

@@ -1,21 +1,27 @@
 """The smallest runs of every task that is no equation."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 import xarray as xr
 
 import sciops
+from sciops.data.ragged_store import write_ragged
+from sciops.data.store import write as write_store
 from sciops.music.collection import tree_of as music_of
 from sciops.proteins.collection import tree_of as proteins_of
 from sciops.runs.collection import CollectionRun
+from sciops.vision.collection import read_tree as images_of
 from tests.music.toy import scale
 from tests.music.toy import tree as music
 from tests.proteins.toy import walk
 
 SPLITS = ("train", "val", "test")
 MUSIC = dict(window=8, levels=2, width=4, kernel_size=2, epochs=2, batch_size=2, progress=False)
+VISION = dict(epochs=2, batch_size=8, progress=False)
 PROTEIN = dict(window=16, depth=4, width=4, epochs=2, batch_size=2, progress=False)
 
 
@@ -34,6 +40,21 @@ def train_protein(out, op: str = "xd-hybrid", **changes) -> CollectionRun:
     return sciops.train_protein(op, out=out, **{"data": proteins(), **PROTEIN, **changes})
 
 
+def images(seed: int = 0) -> xr.DataTree:
+    """Noise with a bright row, the number of which is the class, at one of two heights."""
+    rng, splits = np.random.default_rng(seed), {}
+    for split, n in (("train", 24), ("val", 6), ("test", 9)):
+        labels = np.arange(n) % 3
+        pictures = 0.3 * rng.random((n, 8, 8))
+        pictures[np.arange(n), labels * 2 + rng.integers(2, size=n)] += 0.6
+        splits[split] = (pictures, labels)
+    return images_of(splits, classes=["low", "middle", "high"])
+
+
+def train_vision(out, op: str = "xd", **changes) -> CollectionRun:
+    return sciops.train_vision(op, out=out, **{"data": images(), **VISION, **changes})
+
+
 def same_bits(a: CollectionRun, b: CollectionRun) -> bool:
     states = a.model.state_dict(), b.model.state_dict()
     return all(torch.equal(states[0][name], states[1][name]) for name in states[0])
@@ -48,6 +69,7 @@ class TaskToy(NamedTuple):
     synthetic: of few synthetic samples
     changes:   options that make another run of it
     resumed:   options of runs that are interrupted
+    write:     writes a tree of its data to a store
     """
 
     train: Callable[..., CollectionRun]
@@ -56,6 +78,7 @@ class TaskToy(NamedTuple):
     synthetic: dict[str, Any]
     changes: list[dict[str, Any]]
     resumed: list[dict[str, Any]]
+    write: Callable[..., Path] = write_ragged
 
 
 STEEP = dict(epochs=5, rate=5e-2)  # so high that the best epoch is not the last
@@ -75,5 +98,14 @@ TOYS = {
         dict(n_train=3, n_val=1, n_test=1, length=(8, 12)),
         [dict(width=8), dict(window=16), dict(name="nottingham"), dict(seed=1)],
         [STEEP, dict(STEEP, recipe="paper")],
+    ),
+    "vision": TaskToy(
+        train_vision,
+        images,
+        images(seed=1),
+        dict(n_train=20, n_val=5, n_test=5),
+        [dict(depth=2), dict(op="discrete"), dict(network="linear", op="conv"), dict(seed=1)],
+        [dict(epochs=4, flip=True, margin=1), dict(epochs=4, recipe="paper", op="kop")],
+        write_store,
     ),
 }

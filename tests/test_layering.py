@@ -54,7 +54,7 @@ ARROWS = {
     "runs": {
         *("atomic", "backbones", "catalogue", "checkpoint", "config", "data", "domains"),
         *("evaluation", "metrics", "music", "operators", "plots", "proteins", "reporting"),
-        *("task", "trainer", "training", "version"),
+        *("searching", "task", "trainer", "training", "version", "vision"),
     },
     "health": {"catalogue", "checkpoint", "data", "domains", "findings", "operators", "version"},
 }

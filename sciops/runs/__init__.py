@@ -5,4 +5,5 @@
 TASKS = {
     "protein": "conv, dilated, unet, xd-hybrid (if not given) or xd-grid",
     "music": "conv, undilated, xd (if not given) or xd-grid",
+    "vision": "conv, xd (if not given), kop, discrete, klayer or linear",
 }

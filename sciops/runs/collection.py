@@ -34,7 +34,8 @@ class Collection:
     wanted:  what may be given, in words
     samples: those of a split
     checked: a sample that is given by itself, named in the second argument
-    things, them: what was given, in words; made: what is synthetic
+    things, them: what was given, in words; made: what there is where nothing is given
+    synthetic: whether that was made up
     """
 
     name: str
@@ -48,6 +49,7 @@ class Collection:
     things: str
     made: str
     them: str = "them"
+    synthetic: bool = True
 
     def chosen(
         self, data, counts: Mapping[str, int | None], *, progress: bool, **how
@@ -63,9 +65,10 @@ class Collection:
             return self._synthetic({"seed": 0, **how}, progress)
         if any(value is not None for value in asked.values()):
             *names, last = asked
+            made = f"synthetic {self.made}" if self.synthetic else self.made
             raise ValueError(
-                f"{', '.join(names)} and {last} are for synthetic {self.made}; the data that are "
-                "given have their own"
+                f"{', '.join(names)} and {last} are for {made}; the data that are given have their "
+                "own"
             )
         return self._given(data)
 
@@ -73,7 +76,7 @@ class Collection:
         self, how: Mapping[str, Any], progress: bool
     ) -> tuple["xr.DataTree", dict[str, Any]]:
         how = {name: list(v) if isinstance(v, tuple) else v for name, v in how.items()}
-        return load(self.name, **how, progress=progress), {**how, "synthetic": True}
+        return load(self.name, **how, progress=progress), {**how, "synthetic": self.synthetic}
 
     def _given(self, data) -> tuple["xr.DataTree", dict[str, Any]]:
         tree = self.as_tree(data)
@@ -129,11 +132,15 @@ class Collection:
         """The samples of a list, or of a split of whatever may be given."""
         if isinstance(data, list | tuple):
             return [self.checked(one, f"{self.sample} {k}") for k, one in enumerate(data)]
+        return self.samples(self.split_in(data, split))
+
+    def split_in(self, data, split: str) -> "xr.Dataset":
+        """A split of whatever may be given."""
         tree = self.as_tree(data)
         if split not in tree.children:
             known = ", ".join(tree.children)
             raise ValueError(f"the data have no split {split!r}; they have {known}")
-        return self.samples(tree[split].to_dataset())
+        return tree[split].to_dataset()
 
 
 def fingerprint(tree: "xr.DataTree") -> str:

@@ -13,7 +13,6 @@ import torch
 from torch import nn
 from torch.utils.data import Dataset
 
-from sciops.backbones import build_model
 from sciops.checkpoint import rng_state, set_rng_state
 from sciops.config import CHANGES, Training, changed
 from sciops.task import Task
@@ -21,6 +20,7 @@ from sciops.training import fit
 
 from .data import whole
 from .folder import as_json, claim, finish, only_process, write_history
+from .networks import network_of
 from .run import AbstractRun, open_run
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def carried_out(
 ) -> AbstractRun:
     """A run that is trained and judged; one that is in the folder already is finished, if need be.
 
-    config: name, op, model (of `build_model`), data (their description), and what else was chosen
+    config: name, op, model (of `network_of`), data (their description), and what else was chosen
     data:   train, val and test
     fed:    makes of the new network what `fit` feeds it: samples to learn from, and to validate
     machine: of `usable_machine`
@@ -79,7 +79,7 @@ def carried_out(
     trained = {"seed": training.seed, "training": training.as_dict()}
     config = as_json({**config, **trained})
     with own_random_numbers(training.seed):
-        network = build_model(task, config["model"])  # one that cannot be is refused here
+        network = network_of(task, config["model"])  # one that cannot be is refused here
         path, is_finished = claim(out, config)
         if is_finished:
             run = open_run(path)

@@ -19,7 +19,6 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from sciops.backbones import build_model
 from sciops.checkpoint import CheckpointError, load_model
 from sciops.evaluation import scores as evaluation
 from sciops.evaluation.grids import coords_of, trained_grid
@@ -30,6 +29,7 @@ from sciops.version import __version__
 
 from . import TASKS
 from . import data as run_data
+from .networks import network_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -264,7 +264,7 @@ def open_run(path: str | Path) -> AbstractRun:
         ) from error
     try:
         task, config = task_from(description["task"]), description["config"]
-        model = build_model(task, config["model"])
+        model = network_of(task, config["model"])
         model.load_state_dict(tensors)
         metrics = {k: math.nan if v is None else v for k, v in description["metrics"].items()}
         history = _history(path / "metrics.csv", config["training"]["epochs"])

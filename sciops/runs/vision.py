@@ -1,0 +1,131 @@
+"""`train_vision`: from images and their classes to a network that names the class.
+
+Recipe "paper" is that of Roberts et al. 2021 for LeNet and ResNet-20 on CIFAR-10: 200 epochs, batch
+128, SGD with momentum; the architecture follows Adam, on images that are not plain after 50 epochs.
+The published rate falls twice, to a half and a tenth; ours is halved every 50 epochs.
+"""
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+from sciops.backbones import CLASSIFIERS
+from sciops.config import Optimisation, Training
+from sciops.metrics.classes import cross_entropy
+from sciops.searching.spaces import SPACES
+from sciops.trainer import usable_machine
+from sciops.vision.samples import ImageSamples
+
+from .frame import asked_training, carried_out, expect_known, of_optimisers
+from .vision_run import VISION, VisionRun
+
+OPERATIONS = ("conv", "xd", "kop", "discrete", "klayer", "linear")
+RECIPES = ("quick", "paper")
+OF_SEQUENCES = ("text-cnn",)  # networks that read pixels one after the other
+PAPER_RATES = {"resnet20": 0.1}  # others have 0.01
+
+
+def recipe_of(recipe: str, network: str = "padded-lenet", *, plain: bool = True) -> Training:
+    """quick: Adam, 30 epochs, a minute on two cores for the digits."""
+    if recipe == "paper":
+        steps = dict(decay=1e-4, schedule="step", step_epochs=50)
+        weights = Optimisation(PAPER_RATES.get(network, 0.01), "sgd", momentum=0.9, **steps)
+        rates = Optimisation(1e-4) if plain else Optimisation(1e-3, warmup=50)
+        search = dataclasses.replace(rates, schedule="step", step_epochs=50)
+        return Training(200, 128, weights, search)
+    return Training(30, 32, Optimisation(2e-3, ramp=0.1), Optimisation(2e-3, ramp=0.1))
+
+
+def train_vision(
+    op: str = "xd",
+    *,
+    network: str = "padded-lenet",
+    data=None,
+    variant: str | None = None,
+    n_train: int | None = None,
+    n_val: int | None = None,
+    n_test: int | None = None,
+    flip: bool = False,
+    margin: int = 0,
+    epochs: int | None = None,
+    batch_size: int | None = None,
+    seed: int = 0,
+    recipe: str = "quick",
+    rate: float | None = None,
+    arch_rate: float | None = None,
+    out: str | Path | None = None,
+    progress: bool = True,
+    devices: int = 1,
+    num_nodes: int = 1,
+    strategy: str = "auto",
+    accelerator: str = "cpu",
+    **options,
+) -> VisionRun:
+    """Train a network to name the class of images, and judge it on others.
+
+    op:       "conv", the network as it is; or what its convolutions become: "xd", "kop"
+              (K-operations), "discrete" (the DARTS operations), "klayer" or "linear" (controls)
+    network:  "padded-lenet", "lenet", "wide-lenet", "resnet20", "spherical-cnn", "text-cnn" (reads
+              pixels one after the other) or "linear"
+    data:     a folder of MNIST's or CIFAR's files or of images, a table, a store or tree of
+              `sciops.read("vision", …)`; None are scikit-learn's digits
+    variant:  of the digits: "plain" (None), "permuted", "bit-reversed", "pixels", "spherical", …;
+              `sciops.read("vision", …, variant=…)` makes it of other images
+    n_train, n_val, n_test: so many of the digits; None are all
+    flip, margin: augmentation, see `sciops.vision.samples`
+    recipe:   "quick" (a minute on the digits) or "paper" (200 epochs, as published)
+    rate, arch_rate: learning rates of weights and architecture
+    out:      folder of the run; None is one in runs/ that is named after the settings.  A run that
+              is there already is finished, if need be, and returned
+    options:  of the operation (depth=, start=, kernel_size=, …, see `sciops.searching.spaces`); of
+              the network; of the optimisers: clip=, decay=, warmup=, with arch_ before them of the
+              architecture
+    """
+    expect_known(op=(op, OPERATIONS), network=(network, CLASSIFIERS), recipe=(recipe, RECIPES))
+    rates, options = of_optimisers({"rate": rate, "arch_rate": arch_rate, **options})
+    numbers = dict(epochs=epochs, batch_size=batch_size, seed=seed)
+    asked_training(recipe_of(recipe), **numbers, **rates)  # refused before data are looked for
+    machine = usable_machine(
+        devices=devices, num_nodes=num_nodes, strategy=strategy, accelerator=accelerator
+    )
+    counts = {"train": n_train, "val": n_val, "test": n_test}
+    tree, described = VISION.chosen(data, counts, variant=variant, progress=progress)
+    plain = tree.attrs.get("variant", "plain") == "plain"
+    training = asked_training(recipe_of(recipe, network, plain=plain), **numbers, **rates)
+    sequence = network in OF_SEQUENCES
+    train = ImageSamples(
+        tree["train"].to_dataset(), sequence=sequence, flip=flip, margin=margin, seed=seed
+    )
+    val = ImageSamples(tree["val"].to_dataset(), sequence=sequence)
+    config = {
+        **dict(name="vision", op=op, network=network, recipe=recipe, flip=flip, margin=margin),
+        "model": {"backbone": network, "op": op, **_divided(op, options)},
+        "image": [tree["train"].sizes[dim] for dim in ("channel", "y", "x")],
+        "data": described,
+    }
+
+    def fed(model):
+        x = train.x.flatten(2) if sequence else train.x
+        model.fit(x)
+        return train, val
+
+    return carried_out(
+        *(VisionRun, train.task, config, training, tree, fed),
+        error=cross_entropy,
+        out=out,
+        progress=progress,
+        machine=machine,
+    )
+
+
+def _divided(op: str, options: dict[str, Any]) -> dict[str, Any]:
+    """Options of the operation, as `space`, and those of the network.
+
+    >>> _divided("xd", {"depth": 3, "pool": "max"})
+    {'space': {'depth': 3}, 'pool': 'max'}
+    """
+    if op == "conv":
+        return options
+    known = {field.name for field in dataclasses.fields(SPACES[op])}
+    space = {name: value for name, value in options.items() if name in known}
+    return {"space": space} | {name: v for name, v in options.items() if name not in known}
