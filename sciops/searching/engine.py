@@ -4,6 +4,7 @@
     random-member   control: a random architecture of the space, weights trained
     supernet        the network the strategy ends with, weights found with the architecture
     offline         the architecture found, frozen, with weights trained from scratch
+    teacher         of a guided search, the network that guides it; neither search nor control
 
 All have the same training data, number of epochs and first weights.  Validation data choose; test
 data are looked at once for each network and choose nothing.
@@ -28,7 +29,7 @@ from .search_bar import SearchBar
 from .space import AbstractSpace, architecture_of, freeze
 from .spaces import make_space
 from .strategies import AbstractStrategy, make_strategy
-from .work import Data, Work, seeded
+from .work import Data, Work
 
 
 def run_search(
@@ -71,7 +72,8 @@ def run_search(
     data = Data(train_set, val_set, test_set, loss, metric or loss, units)
     again = training.epochs if retrain_epochs is None else retrain_epochs
     trainings = controls + (controls + offline) * space.learns
-    bar = SearchBar(training.epochs + trainings * again, shown=progress)
+    taught = (space.guidance > 0 and strategy.guided) * training.epochs
+    bar = SearchBar(training.epochs + taught + trainings * again, shown=progress)
     folder = None if folder is None else Path(folder).resolve()
     work = Work(model_factory, data, space, training, folder, bar)
     config = {
@@ -108,6 +110,8 @@ def _search(work: Work, strategy: AbstractStrategy, again: int, *, offline: bool
         member = freeze(work.random_member())
         work.train("random-member", member, again, may_fail=True)
         work.judge("random-member", member, role="control", evaluation="member")
+    if strategy.guided:
+        work.train_teacher(work.training.epochs)
     before = set(work.histories)
     model = strategy.search(work, work.training.epochs)
     searched = [name for name in work.histories if name not in before]
@@ -116,8 +120,7 @@ def _search(work: Work, strategy: AbstractStrategy, again: int, *, offline: bool
         work.judge("supernet", model, role="search", evaluation=evaluation, of=searched)
     architecture = architecture_of(model)
     if offline and space.learns:
-        with seeded(work.seed("supernet 0")):
-            final = space.member(work.backbone(), work.sample, architecture)
+        final = work.member(architecture)
         work.train("offline", final, again)
         work.judge("offline", final, role="search", evaluation="offline")
     return _result(work, strategy, architecture, searched)
@@ -127,7 +130,7 @@ def _result(work: Work, strategy: AbstractStrategy, architecture, searched: list
     import pandas as pd
 
     notes = {"training": work.training.as_dict(), "loss": work.data.loss.__name__}
-    notes["left"] = work.left
+    notes |= {"metric": getattr(work.data.metric, "__name__", "metric"), "left": work.left}
     result = SearchResult(
         work.space,
         strategy,

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+from torch import Tensor
+
 from sciops.data.shuffling import ShuffledBatches
 from sciops.operators import arch_parameters, weight_parameters
 from sciops.task import Batch
@@ -9,6 +11,7 @@ from sciops.training import Loop
 
 from .bilevel import first_order, second_order, values_kept
 from .parts import Part
+from .space import Guide
 
 MOVED = "moved:"  # begins the columns of the history that say how far a layer moved
 
@@ -17,14 +20,22 @@ class SearchLoop(Loop):
     """Joint training of weights and architecture, or of weights if the architecture is frozen.
 
     moved: how far each layer is from the start, by name
+    guide: gives the answers to a batch and what a teacher adds to the error of each sample; the
+           training errors of the history then contain it, those of validation do not
     """
 
-    def __init__(self, *args, moved: Callable[[], dict[str, float]]):
+    def __init__(self, *args, moved: Callable[[], dict[str, float]], guide: Guide | None = None):
         super().__init__(*args)
-        self.moved = moved
+        self.moved, self.guide = moved, guide
 
     def notes(self) -> dict[str, float]:
         return {MOVED + name: distance for name, distance in self.moved().items()}
+
+    def _errors(self, batch: Batch, coords: tuple[Tensor, ...] | None) -> Tensor:
+        if self.guide is None or not self.model.training:
+            return super()._errors(batch, coords)
+        answers, more = self.guide(batch.x)
+        return self.error(answers, batch.y) + more
 
 
 class BilevelLoop(SearchLoop):
@@ -34,8 +45,8 @@ class BilevelLoop(SearchLoop):
     order: 1 or 2 (see `bilevel`)
     """
 
-    def __init__(self, *args, moved, judges: Part, order: int):
-        super().__init__(*args, moved=moved)
+    def __init__(self, *args, judges: Part, order: int, **options):
+        super().__init__(*args, **options)
         self.judges, self.order = judges, order
         self.weights = [p for p in weight_parameters(self.model) if p.requires_grad]
         self.architecture = arch_parameters(self.model)

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from sciops.atomic import write_text
 from sciops.checkpoint import load_model, save_model
 
-from .space import AbstractSpace, Architecture, searched_layers
+from .space import AbstractSpace, Architecture, freeze, install
 from .spaces import make_space
 from .strategies import AbstractStrategy, make_strategy
 
@@ -87,11 +87,9 @@ class SearchResult:
         import pandas as pd
 
         last = self.distances.groupby("layer", sort=False)["distance"].last()
-        known = {} if self.model is None else searched_layers(self.model)
+        known = {} if self.model is None else self.space.described(self.model)
         rows = [
-            {"layer": name, "distance": distance, "is": self.space.describe(known[name])}
-            if name in known
-            else {"layer": name, "distance": distance}
+            {"layer": name, "distance": distance} | ({"is": known[name]} if name in known else {})
             for name, distance in last.items()
         ]
         return pd.DataFrame(rows, columns=["layer", "distance", "is"])
@@ -134,6 +132,14 @@ def load_search(
     result = SearchResult(space, make_strategy(**about), architecture, sample, **tables)
     result.notes = notes
     if model_factory is not None:
-        result.model = result.apply(model_factory())
+        result.model = _network(result, model_factory())
         result.model.load_state_dict(load_model(folder / "best")[0])
     return result
+
+
+def _network(result: SearchResult, model: nn.Module) -> nn.Module:
+    """Of the kind that the best trial has: the supernet itself, or a member."""
+    if result.best["evaluation"] == "supernet":
+        supernet = result.space.supernet(model, result.sample)
+        return freeze(install(supernet, result.architecture))
+    return result.apply(model)

@@ -7,11 +7,12 @@
 
 Weights are all other parameters of the supernet.  A space is a frozen dataclass of options that
 JSON can hold.  Its supernet may be the model with other layers, as in all spaces of layers, or
-another network altogether.
+another network altogether, of which a member is *derived*: a smaller network that keeps its
+architecture with it.
 """
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -22,6 +23,7 @@ from sciops.operators.operator import AbstractSearchable, arch_parameters
 
 Architecture = dict[str, Tensor]  # name of an architecture parameter in the supernet → its value
 Places = dict[str, Tensor]  # name of a layer → where it is in its space, as one vector
+Guide = Callable[[Tensor], tuple[Tensor, Tensor]]  # of a batch of inputs: answers, what to add
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,8 @@ class AbstractSpace:
 
     name: ClassVar[str]
     learns: ClassVar[bool] = True  # whether it has architecture parameters
+    derives: ClassVar[bool] = False  # whether members are other networks than the supernet
+    guidance: ClassVar[float] = 0.0  # weight of what a teacher adds to the loss
 
     def supernet(self, model: nn.Module, sample: Tensor, *, seed: int = 0) -> nn.Module:
         """A new network at the start of the space; the model is left as it is.
@@ -59,6 +63,22 @@ class AbstractSpace:
     def describe(self, layer: AbstractSearchable) -> str:
         """What a layer has become, in a few words."""
         return repr(layer)
+
+    def places(self, model: nn.Module) -> Places:
+        """Where each layer of a network is in its space."""
+        return {name: self.place(layer) for name, layer in searched_layers(model).items()}
+
+    def described(self, model: nn.Module) -> dict[str, str]:
+        """What each layer has become, by the names of `places`."""
+        return {name: self.describe(layer) for name, layer in searched_layers(model).items()}
+
+    def teacher(self, model: nn.Module, sample: Tensor) -> nn.Module | None:
+        """A network to be trained before the search, if one guides it."""
+        return None
+
+    def guide(self, model: nn.Module, teacher: nn.Module) -> Guide | None:
+        """How a trained teacher guides a network; None if it does not."""
+        return None
 
     def as_dict(self) -> dict[str, Any]:
         """As JSON holds it."""
@@ -108,11 +128,6 @@ def searched_layers(model: nn.Module) -> dict[str, AbstractSearchable]:
     """The layers that have an architecture, by name."""
     found = ((n, m) for n, m in model.named_modules() if isinstance(m, AbstractSearchable))
     return {name: layer for name, layer in found if any(True for _ in layer.arch_parameters())}
-
-
-def places(space: AbstractSpace, model: nn.Module) -> Places:
-    """Where each layer is in its space."""
-    return {name: space.place(layer) for name, layer in searched_layers(model).items()}
 
 
 def distances(now: Places, start: Places) -> dict[str, float]:

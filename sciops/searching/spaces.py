@@ -5,10 +5,11 @@ import dataclasses
 from .discrete_space import DiscreteSpace
 from .fixed_spaces import KLayers, Linear
 from .kaleidoscope_spaces import KOperations, XDSpace
+from .nos_space import NosSpace
 from .space import AbstractSpace
 
 SPACES: dict[str, type[AbstractSpace]] = {
-    kind.name: kind for kind in (XDSpace, KOperations, DiscreteSpace, KLayers, Linear)
+    kind.name: kind for kind in (XDSpace, KOperations, DiscreteSpace, KLayers, Linear, NosSpace)
 }
 
 

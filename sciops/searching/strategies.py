@@ -27,6 +27,7 @@ class AbstractStrategy:
     """A way to search; concrete ones are in the table STRATEGIES."""
 
     name: ClassVar[str]
+    guided: ClassVar[bool] = True  # whether it trains supernets, which a teacher may guide
 
     def search(self, work: "Work", epochs: int) -> nn.Module:
         """The network found, trained; every training goes through `work`."""
@@ -104,6 +105,7 @@ class Random(AbstractStrategy):
     members: int = 4
 
     name: ClassVar[str] = "random"
+    guided: ClassVar[bool] = False
 
     def __post_init__(self):
         _check_count("members", self.members)

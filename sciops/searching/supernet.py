@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 import torch
 from torch import Tensor, nn
 
-from sciops.backbones.cell_network import CellNetwork, CellPlan
+from sciops.backbones.cell_network import CellNetwork, CellPlan, derived_network
 from sciops.backbones.genotype import OPERATIONS, Genotype
 from sciops.backbones.heterogeneous_cell import all_candidates, rows_of_blocks
 from sciops.backbones.staged import AbstractStaged
@@ -58,3 +58,32 @@ class Supernet(AbstractSearchable, AbstractStaged):
     ) -> tuple[Tensor, list[Tensor]]:
         """weights: others than softmax(a), as those of one genotype"""
         return self.network.forward_stages(x, self.weights() if weights is None else weights)
+
+
+class Derived(AbstractSearchable, AbstractStaged):
+    """The network of the strongest operations alone: plain layers, to be trained from scratch.
+
+    It keeps the architecture it was derived from, under the names that it has in the supernet, and
+    frozen: nothing of it is computed with.
+
+    architecture: a, of each kind of cell
+    """
+
+    def __init__(self, plan: CellPlan, architecture: Mapping[str, Tensor]):
+        super().__init__()
+        cells = {kind: derive_cell(a.softmax(1)) for kind, a in architecture.items()}
+        self.plan, self.genotype = plan, Genotype(**cells)
+        self.network = derived_network(plan, self.genotype)
+        self.architecture = nn.ParameterDict(
+            {kind: nn.Parameter(a.clone(), requires_grad=False) for kind, a in architecture.items()}
+        )
+
+    def arch_parameters(self) -> Iterator[nn.Parameter]:
+        return iter(self.architecture.values())
+
+    def derive(self) -> Genotype:
+        """The operations that it has."""
+        return self.genotype
+
+    def forward_stages(self, x: Tensor) -> tuple[Tensor, list[Tensor]]:
+        return self.network.forward_stages(x)

@@ -30,7 +30,7 @@ from sciops.training import Error, TrainingFailed, Units, fit, samples_in
 from .loops import MOVED, SearchLoop
 from .relaxation import ATTRIBUTE
 from .search_bar import SearchBar
-from .space import AbstractSpace, Places, distances, places
+from .space import AbstractSpace, Places, architecture_of, distances
 
 EVERY = 4096  # samples of a batch when nothing is learned
 
@@ -77,6 +77,7 @@ class Work:
         self.histories: dict[str, list[dict]] = {}  # by training
         self.failed: set[str] = set()  # trainings
         self.start: Places = {}
+        self.teacher: nn.Module | None = None
         self.left: dict[str, str] = {}  # layers that could not be changed, and why
 
     # --- networks ---
@@ -93,12 +94,27 @@ class Work:
                 self.backbone(draw), self.sample, seed=self.seed(f"start {draw}")
             )
         if not self.start:
-            self.start, self.left = places(self.space, model), _left_alone(model)
+            self.start, self.left = self.space.places(model), _left_alone(model)
         return model
 
     def random_member(self, draw: int = 0) -> nn.Module:
-        """A supernet with a random architecture."""
-        return self.space.randomise(self.supernet(), seed=self.seed(f"member {draw}"))
+        """A supernet with a random architecture, or the network derived from it."""
+        model = self.space.randomise(self.supernet(), seed=self.seed(f"member {draw}"))
+        return self.member(architecture_of(model)) if self.space.derives else model
+
+    def member(self, architecture) -> nn.Module:
+        """A fresh network with this architecture, frozen."""
+        with seeded(self.seed("supernet 0")):
+            return self.space.member(self.backbone(), self.sample, architecture)
+
+    def train_teacher(self, epochs: int) -> None:
+        """Train the teacher that guides supernets from now on, if the space has one."""
+        with seeded(self.seed("teacher")):
+            teacher = self.space.teacher(self.backbone(), self.sample)
+        if teacher is not None:
+            self.train("teacher", teacher, epochs)
+            self.judge("teacher", teacher, role="teacher", evaluation="fixed")
+            self.teacher = teacher.eval()
 
     # --- training and judging ---
 
@@ -118,6 +134,7 @@ class Work:
                   architectures drawn at random
         """
         self.histories[name] = []
+        guide = None if self.teacher is None else self.space.guide(model, self.teacher)
         try:
             with seeded(self.seed(f"training {name}")):
                 table = fit(
@@ -130,7 +147,7 @@ class Work:
                     folder=None if self.folder is None else self.folder / "trainings" / name,
                     at_epoch_end=lambda rows: self._note(name, rows),
                     progress=False,
-                    make_loop=partial(loop, moved=lambda: self.moved(model)),
+                    make_loop=partial(loop, moved=lambda: self.moved(model), guide=guide),
                 )
             self._note(name, table.to_dict("records"))
         except TrainingFailed:
@@ -141,12 +158,12 @@ class Work:
 
     def moved(self, model: nn.Module) -> dict[str, float]:
         """How far each layer is from the start of the space."""
-        return distances(places(self.space, model), self.start) if self.start else {}
+        return distances(self.space.places(model), self.start) if self.start else {}
 
     def judge(self, trial: str, model: nn.Module, *, role: str, evaluation: str, of=None) -> float:
         """Add a row to the table of trials; its validation metric.
 
-        role: "search" or "control"
+        role: "search", "control" or "teacher"
         evaluation: what the weights are: "supernet" (found with the architecture), "offline"
                     (trained for it afterwards), "member" or "fixed"
         of: names of the trainings that led to it, if not its own
