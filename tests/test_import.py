@@ -11,7 +11,7 @@ import sciops
 ROOT = Path(__file__).parents[1]
 HEAVY = {"neuralop", "pytorch_lightning", "lightning", "xarray", "matplotlib"}
 TRAINING = {  # bring the heavy trainer
-    *("compare", "train_music", "train_pde", "train_protein", "train_vision"),
+    *("compare", "search", "train_music", "train_pde", "train_protein", "train_vision"),
 }
 LIGHT = sorted(set(sciops.__all__) - TRAINING)
 USE_ALL = f"import sciops; [getattr(sciops, name) for name in {LIGHT}]"

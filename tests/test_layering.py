@@ -34,7 +34,7 @@ ARROWS = {
     "backbones": {"operators", "task"},
     "searching": {
         *("atomic", "backbones", "checkpoint", "config", "data", "operators", "plots", "task"),
-        *("training", "training_bar"),
+        *("reporting", "training", "training_bar"),
     },
     "training": {
         *("checkpoint", "config", "data", "metrics", "operators", "schedules", "task"),
@@ -49,7 +49,7 @@ ARROWS = {
     "plots": {"data", "evaluation", "metrics", "operators", "runs", "task"},
     "reporting": {
         *("atomic", "evaluation", "metrics", "operators", "plots", "proteins", "runs", "task"),
-        *("config", "music", "version"),
+        *("config", "music", "searching", "version"),
     },
     "runs": {
         *("atomic", "backbones", "catalogue", "checkpoint", "config", "data", "domains"),

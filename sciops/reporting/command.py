@@ -71,3 +71,20 @@ def _options(values: dict[str, Any]) -> str:
 def _text(value: Any) -> str:
     """Text as it is, the rest as JSON, which is what --set reads."""
     return value if isinstance(value, str) else json.dumps(value)
+
+
+def search_command(asked: dict[str, Any]) -> str:
+    """`sciops search …` as it was asked for, but for the folder.
+
+    >>> asked = {"task": "digits", "space": "xd", "strategy": "joint", "budget": 5, "seed": 0}
+    >>> print(search_command({**asked, "network": "lenet", "options": {"depth": 3}}))
+    sciops search digits --space xd --strategy joint --budget 5 --seed 0 --network lenet \\
+        --set depth=3
+    """
+    asked = dict(asked)
+    options, task = asked.pop("options"), shlex.quote(asked.pop("task"))
+    flags = [f" --no-{name}" for name in ("offline", "controls") if not asked.pop(name, True)]
+    values = _options({k: v for k, v in asked.items() if v is not None})
+    line = f"sciops search {task} {values}{''.join(flags)}"
+    given = [f"--set {shlex.quote(f'{k}={_text(v)}')}" for k, v in options.items()]
+    return " \\\n    ".join([line, *([" ".join(given)] if given else [])])

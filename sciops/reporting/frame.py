@@ -5,7 +5,7 @@ is a single file that needs no network and no script.  Two pages of the same run
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -48,15 +48,20 @@ class Own(NamedTuple):
 def write_report(run: "AbstractRun", path: str | Path | None = None) -> Path:
     """Write the page of a run to the file `path`, whole or not at all; None is report.html."""
     path = run.path / "report.html" if path is None else Path(path)
+    return write_page(path, lambda: report_text(run), "run")
+
+
+def write_page(path: Path, text: Callable[[], str], whose: str) -> Path:
+    """Write a page whole or not at all; whose: the name that messages give to what has it."""
     if path.is_dir():
         raise ValueError(f"{path} is a folder; give the name of the file, {path / 'report.html'}")
-    text = report_text(run)
+    made = text()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_text(path, text)
+        write_text(path, made)
     except OSError as error:
         raise OSError(
-            f"cannot write {path} ({error}); write it elsewhere: run.report('elsewhere.html')"
+            f"cannot write {path} ({error}); write it elsewhere: {whose}.report('elsewhere.html')"
         ) from error
     return path
 
@@ -82,8 +87,13 @@ def _parts(run: "AbstractRun", own: Own) -> Iterator[str]:
     if len(moved := drift(run.model)):
         yield maps_section(run.model, moved)
     title, *before = own.again
-    yield section(title, *before, details("Configuration", code(_pretty(run.config))))
-    yield f"<footer>Written by sciops {__version__}.</footer>"
+    yield section(title, *before, details("Configuration", code(pretty(run.config))))
+    yield footer()
+
+
+def footer() -> str:
+    """Who wrote the page."""
+    return f"<footer>Written by sciops {__version__}.</footer>"
 
 
 def _costs(run: "AbstractRun") -> dict[str, str]:
@@ -94,5 +104,6 @@ def _costs(run: "AbstractRun") -> dict[str, str]:
     }
 
 
-def _pretty(config: dict[str, Any]) -> str:
+def pretty(config: dict[str, Any]) -> str:
+    """A configuration as people read it."""
     return json.dumps(config, indent=2, ensure_ascii=False)

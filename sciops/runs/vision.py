@@ -22,18 +22,23 @@ from .vision_run import VISION, VisionRun
 OPERATIONS = ("conv", "xd", "kop", "discrete", "klayer", "linear")
 RECIPES = ("quick", "paper")
 OF_SEQUENCES = ("text-cnn",)  # networks that read pixels one after the other
+ARCHITECTURE_RATES = {"discrete": 0.1, "nos": 1e-2}  # of logits, which have far to go
 PAPER_RATES = {"resnet20": 0.1}  # others have 0.01
 
 
-def recipe_of(recipe: str, network: str = "padded-lenet", *, plain: bool = True) -> Training:
+def recipe_of(
+    recipe: str, op: str = "xd", network: str = "padded-lenet", *, plain: bool = True
+) -> Training:
     """quick: Adam, 30 epochs, a minute on two cores for the digits."""
     if recipe == "paper":
         steps = dict(decay=1e-4, schedule="step", step_epochs=50)
         weights = Optimisation(PAPER_RATES.get(network, 0.01), "sgd", momentum=0.9, **steps)
-        rates = Optimisation(1e-4) if plain else Optimisation(1e-3, warmup=50)
-        search = dataclasses.replace(rates, schedule="step", step_epochs=50)
+        rate = ARCHITECTURE_RATES.get(op, 1e-4 if plain else 1e-3)
+        warmup = 0 if plain or op in ARCHITECTURE_RATES else 50
+        search = Optimisation(rate, warmup=warmup, schedule="step", step_epochs=50)
         return Training(200, 128, weights, search)
-    return Training(30, 32, Optimisation(2e-3, ramp=0.1), Optimisation(2e-3, ramp=0.1))
+    search = Optimisation(ARCHITECTURE_RATES.get(op, 2e-3), ramp=0.1)
+    return Training(30, 32, Optimisation(2e-3, ramp=0.1), search)
 
 
 def train_vision(
@@ -84,14 +89,14 @@ def train_vision(
     expect_known(op=(op, OPERATIONS), network=(network, CLASSIFIERS), recipe=(recipe, RECIPES))
     rates, options = of_optimisers({"rate": rate, "arch_rate": arch_rate, **options})
     numbers = dict(epochs=epochs, batch_size=batch_size, seed=seed)
-    asked_training(recipe_of(recipe), **numbers, **rates)  # refused before data are looked for
+    asked_training(recipe_of(recipe, op), **numbers, **rates)  # refused before data are looked for
     machine = usable_machine(
         devices=devices, num_nodes=num_nodes, strategy=strategy, accelerator=accelerator
     )
     counts = {"train": n_train, "val": n_val, "test": n_test}
     tree, described = VISION.chosen(data, counts, variant=variant, progress=progress)
     plain = tree.attrs.get("variant", "plain") == "plain"
-    training = asked_training(recipe_of(recipe, network, plain=plain), **numbers, **rates)
+    training = asked_training(recipe_of(recipe, op, network, plain=plain), **numbers, **rates)
     sequence = network in OF_SEQUENCES
     train = ImageSamples(
         tree["train"].to_dataset(), sequence=sequence, flip=flip, margin=margin, seed=seed

@@ -13,7 +13,7 @@ data are looked at once for each network and choose nothing.
 import contextlib
 import hashlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +48,7 @@ def run_search(
     offline: bool = True,
     controls: bool = True,
     folder: str | Path | None = None,
+    notes: Mapping[str, Any] | None = None,
     progress: bool = True,
 ) -> SearchResult:
     """Search a space around a network for the architecture that suits the data.
@@ -64,6 +65,7 @@ def run_search(
         offline: whether to train the architecture found from scratch.
         controls: whether to train the backbone and a random member, to compare with.
         folder: where states and the result are kept; a search that is there already goes on.
+        notes: of what else is to be kept with the result, as JSON holds it.
         progress: show a bar, if there is a terminal.
     """
     space = make_space(space) if isinstance(space, str) else space
@@ -90,6 +92,7 @@ def run_search(
     try:
         with _claimed(folder, config):
             result = _search(work, strategy, again, offline=offline, controls=controls)
+            result.notes |= notes or {}
             if folder is not None:
                 result.save(folder)
     finally:

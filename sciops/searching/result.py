@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from sciops.atomic import write_text
 from sciops.checkpoint import load_model, save_model
 
+from .relaxation import ATTRIBUTE
 from .space import AbstractSpace, Architecture, freeze, install
 from .spaces import make_space
 from .strategies import AbstractStrategy, make_strategy
@@ -33,6 +34,7 @@ class SearchResult:
     distances:    how far each layer was from the start after each epoch of the search
     notes:        how it was trained, and `left`, the layers that were left as they are, and why
     model:        the network of the best trial, None if it was loaded without a model_factory
+    path:         the folder it is kept in, if it is
     """
 
     space: AbstractSpace
@@ -44,6 +46,7 @@ class SearchResult:
     distances: "pd.DataFrame"
     model: nn.Module | None = None
     notes: dict[str, Any] = field(default_factory=dict)
+    path: Path | None = None
 
     @property
     def best(self) -> "pd.Series":
@@ -94,15 +97,30 @@ class SearchResult:
         ]
         return pd.DataFrame(rows, columns=["layer", "distance", "is"])
 
+    def searched(self) -> dict[str, tuple[nn.Module, tuple[int, ...]]]:
+        """The layers of the best network that were changed, and the size of the grid of each.
+
+        There are none in a space that replaces the whole network.
+        """
+        report = None if self.model is None else vars(self.model).get(ATTRIBUTE)
+        changed = [row for row in (() if report is None else report.rows) if row.changed]
+        return {row.name: (self.model.get_submodule(row.name), row.size) for row in changed}
+
     def plot(self) -> "Figure":
         """How far each layer moved in the course of the search."""
         from sciops.plots.search import distance_curves
 
         return distance_curves(self.distances)
 
+    def report(self, path: str | Path | None = None) -> Path:
+        """Write one page with everything; its path. None is report.html in the folder."""
+        from sciops.reporting.search_report import write_search_report
+
+        return write_search_report(self, path)
+
     def save(self, folder: str | Path) -> Path:
         """Keep all of it in a folder, each file whole or as it was."""
-        folder = Path(folder)
+        self.path = folder = Path(folder)
         about = {**self.strategy.as_dict(), "space": self.space.as_dict(), "notes": self.notes}
         tensors = {"sample": self.sample, **{f"a/{n}": t for n, t in self.architecture.items()}}
         save_model(folder / "architecture", tensors, about)
@@ -130,7 +148,7 @@ def load_search(
     architecture = {name.removeprefix("a/"): tensor for name, tensor in tensors.items()}
     tables = {name: pd.read_csv(folder / f"{name}.csv") for name in TABLES}
     result = SearchResult(space, make_strategy(**about), architecture, sample, **tables)
-    result.notes = notes
+    result.notes, result.path = notes, folder
     if model_factory is not None:
         result.model = _network(result, model_factory())
         result.model.load_state_dict(load_model(folder / "best")[0])

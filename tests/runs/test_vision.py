@@ -85,4 +85,6 @@ def test_the_published_recipe():
     assert (plain.epochs, plain.batch_size, plain.weights.rate) == (200, 128, 0.01)
     assert (plain.architecture.rate, plain.architecture.warmup) == (1e-4, 0)
     assert (permuted.architecture.rate, permuted.architecture.warmup) == (1e-3, 50)
-    assert recipe_of("paper", "resnet20").weights.rate == 0.1
+    assert recipe_of("paper", network="resnet20").weights.rate == 0.1
+    discrete = recipe_of("paper", "discrete", plain=False).architecture
+    assert (discrete.rate, discrete.warmup) == (0.1, 0)

@@ -1,0 +1,65 @@
+"""`sciops search`: which operation suits a problem."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import sciops
+
+from .tables import save_csv, show
+from .text import or_exit, settings
+
+
+def search(
+    ctx: typer.Context,
+    task: Annotated[str, typer.Argument(help="digits, vision, darcy or burgers")],
+    space: Annotated[str, typer.Option(help="xd, kop, discrete, nos, klayer or linear")] = "xd",
+    strategy: Annotated[str, typer.Option(help="joint, restarts, bilevel or random")] = "joint",
+    budget: Annotated[int, typer.Option(help="epochs of the search")] = 20,
+    seed: int = 0,
+    data: Annotated[
+        Path | None, typer.Option(help="store or files; if not given, made or scikit-learn's")
+    ] = None,
+    network: Annotated[str | None, typer.Option(help="that it begins with")] = None,
+    offline: Annotated[bool, typer.Option(help="train what was found from scratch")] = True,
+    controls: Annotated[bool, typer.Option(help="train what it is compared with")] = True,
+    out: Annotated[Path | None, typer.Option(help="folder of the search")] = None,
+    setting: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="name=value of anything else: depth, variant, rate, width, …"),
+    ] = None,
+    report: Annotated[bool, typer.Option("--report", help="also write report.html")] = False,
+    csv: Annotated[Path | None, typer.Option(help="file to write the table to")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="print JSON, for scripts")] = False,
+) -> None:
+    """Search for an operation; the same call again finishes a search that was interrupted.
+
+    Prints a row for each network, controls included; val chooses, the less the better.
+    """
+    result = or_exit(
+        sciops.search,
+        task,
+        space,
+        strategy,
+        budget,
+        seed=seed,
+        data=data,
+        network=network,
+        offline=offline,
+        controls=controls,
+        out=out,
+        **settings(setting, taken=ctx.params),
+    )
+    page = or_exit(result.report) if report else None
+    if csv is not None:
+        or_exit(save_csv, result.trials, csv)
+    show(result.trials, as_json=as_json)
+    if as_json:
+        return
+    words = "better" if result.won else "not better"
+    if (result.trials["role"] == "control").any():
+        typer.echo(f"best: {result.best['trial']}, {words} than the controls")
+    typer.echo(f"search: {result.path}")
+    if page is not None:
+        typer.echo(f"report: {page}")
