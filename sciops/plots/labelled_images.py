@@ -42,7 +42,7 @@ def labelled_images(
 
 def _panel(axes: "Axes", image: np.ndarray, row: np.ndarray, label: int, classes: Sequence[str]):
     shown = np.moveaxis(image, 0, -1) if len(image) == 3 else image[0]
-    axes.imshow(shown, cmap="gray", vmin=0, vmax=1)
+    axes.imshow(shown, cmap="gray", vmin=0, vmax=1, origin="upper")
     best = int(row.argmax())
     words = f"{classes[best]} ({row[best]:.2f})"
     right = best == label

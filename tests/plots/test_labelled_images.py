@@ -13,6 +13,7 @@ def test_titles_say_what_was_predicted_and_what_is_true():
     titles = [axes.get_title() for axes in figure.axes]
     assert titles[:3] == ["b (0.70)", "b (0.70), is c", "b (0.70)"]
     assert titles[6] == "b (0.70), is a" and titles[7:] == [""] * 5
+    assert figure.axes[0].yaxis_inverted()  # rows count from the top
     colour = labelled_images(images.repeat(3, axis=1)[:1], p[:1], [0], ["a", "b", "c"])
     assert colour.axes[0].images[0].get_array().shape == (4, 4, 3)
     with pytest.raises(ValueError, match="got 7 images, 7 and 1"):
