@@ -48,7 +48,10 @@ PROBLEMS: dict[str, dict[str, Any]] = {
         **dict(name="darcy", resolution=[43, 85], coarse=0.85, epochs=80, own=ONE_GRID),
         **dict(n_train=1000, n_val=100, n_test=400),
     ),
-    "darcy-small": dict(name="darcy", resolution=43, n_train=320, n_test=80, epochs=40),
+    "darcy-small": dict(
+        **dict(name="darcy", resolution=43, n_train=320, n_test=80, epochs=40),
+        own={"conv": dict(taps=3)},
+    ),
     "burgers": dict(
         name="burgers", resolution=256, n_train=1000, viscosity=0.1, epochs=40, own=ONE_DIMENSION
     ),
