@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from sciops.backbones.image_masks import MASK_NETWORKS
-from sciops.cosmic.cleaning import clean, probabilities
 from sciops.cosmic.inpainting import inpaint
 from sciops.cosmic.local_statistics import local_statistics
+from sciops.evaluation.image_cleaning import clean, probabilities
 from tests.cosmic.mask_toy import network, sky, stirred
 
 FINITE = [("unet", {}), ("unet", dict(levels=3)), ("resnet", {}), ("unet", dict(norm="weight"))]
@@ -167,7 +167,7 @@ def test_windows_that_are_not_square_cannot_be_tiles():
 
 LARGE = """
 import resource, numpy as np, torch
-from sciops.cosmic.cleaning import clean
+from sciops.evaluation.image_cleaning import clean
 from tests.cosmic.mask_toy import network
 image = np.random.default_rng(0).normal(100, 5, (4096, 4096)).astype(np.float32)
 cleaned = clean(network("unet", (128, 128), width=32), image, threshold=0.9)
