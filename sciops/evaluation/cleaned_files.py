@@ -119,8 +119,8 @@ def _targets(path: Path, folder: Path, *, overwrite: bool) -> dict[str, Path]:
     there = [target.name for target in targets.values() if target.exists()]
     if there and not overwrite:
         raise ValueError(
-            f"{folder} already has {', '.join(there)}; use overwrite=True (--overwrite), or another "
-            "folder out="
+            f"{folder} already has {', '.join(there)}; use overwrite=True (--overwrite), or "
+            "another folder out="
         )
     folder.mkdir(parents=True, exist_ok=True)
     return targets

@@ -158,6 +158,6 @@ class CosmicRun(CollectionRun):
             [one.probability for one in cleaned],
             [one.image for one in cleaned],
             [stamp.mask for stamp in stamps],
-            [f"{stamp.field} ({stamp.row}, {stamp.column})" for stamp in stamps],
+            [f"{s.field}[{s.exposure}] ({s.row}, {s.column})" for s in stamps],
             unknown=[stamp.ignore for stamp in stamps],
         )
