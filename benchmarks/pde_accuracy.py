@@ -147,8 +147,8 @@ def summary(table: pd.DataFrame) -> str:
                 {
                     "op": op,
                     "equal epochs": errors.get("epochs", ""),
-                    "mean over symmetries": _symmetrised(first),
                     "equal time": errors["epochs"] if op == "xd" else errors.get("time", ""),
+                    "mean over symmetries": _symmetrised(first),
                     "epochs": " and ".join(str(int(r["epochs"].iloc[0])) for r in by.values()),
                     "validation": digits(first["val_relative_l2"].mean()),
                     "training": digits(first["train_relative_l2"].mean()),
@@ -163,7 +163,7 @@ def summary(table: pd.DataFrame) -> str:
 
 
 def _symmetrised(rows: pd.DataFrame) -> str:
-    """At equal epochs, of the runs for which it is known."""
+    """Of the runs for which it is known."""
     known = rows.get("test_symmetrised", pd.Series(dtype=float)).dropna()
     return mean_and_spread(known) if len(known) else ""
 

@@ -124,17 +124,30 @@ class Loop(pl.LightningModule):
         loss = total if self.how.loss == "sum" else total / size
         if not torch.isfinite(loss):
             raise self._failed(f"the loss became {loss.item()} in batch {index + 1}")
-        optimisers = self.optimizers()
-        optimisers = optimisers if isinstance(optimisers, list) else [optimisers]
-        for optimiser in optimisers:
-            optimiser.zero_grad()
-        self.manual_backward(loss)
-        for optimiser, (parameters, how) in zip(optimisers, self.groups, strict=True):
-            if how.clip is not None:
-                nn.utils.clip_grad_norm_(parameters, how.clip)
-            optimiser.step()
+        self.descend(loss)
         self.sums.append(total.detach())
         self.counts.append(count)
+
+    def descend(self, loss: Tensor) -> None:
+        """A step of all optimisers."""
+        for optimiser in self.made:
+            optimiser.zero_grad()
+        self.manual_backward(loss)
+        for number in range(len(self.made)):
+            self.step(number)
+
+    def step(self, number: int) -> None:
+        """A step of one optimiser with the gradients that are there."""
+        optimisers = self.optimizers()
+        optimisers = optimisers if isinstance(optimisers, list) else [optimisers]
+        parameters, how = self.groups[number]
+        if how.clip is not None:
+            nn.utils.clip_grad_norm_(parameters, how.clip)
+        optimisers[number].step()
+
+    def notes(self) -> dict[str, float]:
+        """What else the history says of an epoch."""
+        return {}
 
     def _errors(self, batch: Batch, coords: tuple[Tensor, ...] | None) -> Tensor:
         predicted = self.model(batch.x) if coords is None else self.model(batch.x, coords)
@@ -169,6 +182,7 @@ class Loop(pl.LightningModule):
         validated = self.trainer.callback_metrics.get(self.named("val"))
         if validated is not None:
             row[self.named("val")] = validated.item()
+        row |= self.notes()
         if self.keep_best and row[self.named("val")] < min(self._validated(), default=math.inf):
             state = self.model.state_dict()
             self.best = {name: tensor.detach().clone() for name, tensor in state.items()}
@@ -211,6 +225,7 @@ def fit(
     folder: str | Path | None = None,
     at_epoch_end: Callable[[list[dict]], None] = lambda rows: None,
     progress: bool = True,
+    make_loop: Callable[..., Loop] = Loop,
     devices: int = 1,
     num_nodes: int = 1,
     strategy: str = "auto",
@@ -229,6 +244,7 @@ def fit(
     coords: points of each axis in units of its length; None is the uniform grid
     folder: where the state is kept after every epoch; a run that is there already goes on
     at_epoch_end: is given the rows of the history so far
+    make_loop: another kind of Loop, for searches
     devices, num_nodes, strategy, accelerator: as Lightning takes them
     """
     import pandas as pd
@@ -245,7 +261,9 @@ def fit(
     folder = None if folder is None else Path(folder)
     if keep_best and val is None:
         raise ValueError("keep_best chooses an epoch by its validation error: give val=…")
-    loop = Loop(model.train(), how, sampler, folder, at_epoch_end, coords, error, units, keep_best)
+    loop = make_loop(
+        model.train(), how, sampler, folder, at_epoch_end, coords, error, units, keep_best
+    )
     _resume(loop)
     left = how.epochs - loop.first_epoch
     if left > 0:

@@ -32,7 +32,10 @@ ARROWS = {
     "vision": {"task", "data", "domains"},
     "catalogue": {"cosmic", "domains", "data", "music", "proteins", "vision"},
     "backbones": {"operators", "task"},
-    "searching": {"operators", "backbones"},
+    "searching": {
+        *("atomic", "backbones", "checkpoint", "config", "data", "operators", "plots", "task"),
+        *("training", "training_bar"),
+    },
     "training": {
         *("checkpoint", "config", "data", "metrics", "operators", "schedules", "task"),
         *("trainer", "training_bar"),

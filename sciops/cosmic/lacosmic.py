@@ -42,7 +42,7 @@ def lacosmic_mask(
     """The pixels of an image (h, w) that LA Cosmic flags, bool; none where it is not finite.
 
     variance: of each pixel, in counts squared; None computes it from the noise
-    unknown:  pixels to leave out
+    unknown:  pixels that are hidden from it; it does not flag their neighbours either
     """
     detect = _detector()
     noise = Noise() if noise is None else noise
@@ -82,7 +82,8 @@ def lacosmic_rates(
 ) -> Rates:
     """Its ROC curve over all pixels of some images, by sweeping `sigclip`; the rest as in options.
 
-    Pixels that are unknown or not finite are not counted.
+    Pixels that are unknown or not finite are not counted.  But for the latter it sees them: were
+    they hidden, it would miss every hit next to one of them, and bad pixels may be many.
     """
     unknown = [np.zeros(np.shape(image), bool) for image in images] if unknown is None else unknown
     variances = [None] * len(images) if variances is None else variances
@@ -96,8 +97,7 @@ def lacosmic_rates(
         judged = np.isfinite(image) & ~np.asarray(out, bool)
         hit = np.asarray(truth, bool)[judged]
         for row, sigclip in zip(counts, sigclips, strict=True):
-            given = dict(variance=variance, unknown=out, **options)
-            flagged = lacosmic_mask(image, sigclip=sigclip, **given)[judged]
+            flagged = lacosmic_mask(image, sigclip=sigclip, variance=variance, **options)[judged]
             np.add.at(row, (hit.astype(int), flagged.astype(int)), 1)
     with np.errstate(invalid="ignore"):  # NaN where there is no such pixel
         shares = counts[..., 1] / counts.sum(-1)

@@ -19,7 +19,9 @@ class Tile(NamedTuple):
     inner: tuple[slice, ...]
 
 
-def tiles(shape: tuple[int, ...], size: int, margin: int, step: int = 1) -> Iterator[Tile]:
+def tiles(
+    shape: tuple[int, ...], size: int | tuple[int, ...], margin: int, step: int = 1
+) -> Iterator[Tile]:
     """Windows of `size` points along each axis, or of the whole axis if that is shorter.
 
     The cores are a partition of the map.
@@ -29,14 +31,19 @@ def tiles(shape: tuple[int, ...], size: int, margin: int, step: int = 1) -> Iter
     >>> [(t.window[0], t.core[0]) for t in tiles((10,), 6, 1)]
     [(slice(0, 6, None), slice(0, 5, None)), (slice(4, 10, None), slice(5, 10, None))]
     """
-    if not 0 <= 2 * margin < size:
-        raise ValueError(f"a margin of {margin} on both sides leaves nothing of {size} points")
-    if any(length % step for length in (*shape, size, 2 * margin)):
+    sizes = size if isinstance(size, tuple) else (size,) * len(shape)
+    for length in sizes:
+        if not 0 <= 2 * margin < length:
+            raise ValueError(
+                f"a margin of {margin} on both sides leaves nothing of {length} points"
+            )
+    if any(length % step for length in (*shape, *sizes, 2 * margin)):
         raise ValueError(
             f"windows in steps of {step} need axes, a size and twice a margin that are multiples "
-            f"of it, got {tuple(shape)}, {size} and 2 · {margin}; pad the map"
+            f"of it, got {tuple(shape)}, {sizes} and 2 · {margin}; pad the map"
         )
-    for parts in product(*(_along(n, size, margin, step) for n in shape)):
+    per_axis = zip(shape, sizes, strict=True)
+    for parts in product(*(_along(n, length, margin, step) for n, length in per_axis)):
         window, core = zip(*parts, strict=True)
         inner = tuple(
             slice(c.start - w.start, c.stop - w.start) for w, c in zip(window, core, strict=True)
@@ -55,3 +62,15 @@ def _along(n: int, size: int, margin: int, step: int) -> list[tuple[slice, slice
         (slice(start, start + size), slice(*core))
         for start, core in zip(starts, pairwise(edges), strict=True)
     ]
+
+
+def even_size(n: int, largest: int, margin: int, step: int = 1) -> int:
+    """The smallest size of windows of which no more are needed than of the `largest`.
+
+    >>> even_size(1024, 512, 10), even_size(100, 512, 10)
+    (355, 512)
+    """
+    if n <= largest:
+        return largest
+    count = -(-(n - 2 * margin) // (largest - 2 * margin))
+    return -(-(-(-(n - 2 * margin) // count) + 2 * margin) // step) * step

@@ -54,7 +54,7 @@ def clean_file(
     """Clean the images of a FITS file, and write a mask, probabilities and the cleaned file.
 
     out:        folder of the new files; None is that of the image
-    saturation: None is the keyword SATURATE of an image, if it has one
+    saturation: None is the keyword SATURATE of an image or of the whole file, if there is one
     overwrite:  replace files of these names
 
     threshold, tile and overlap are those of `clean`.
@@ -65,7 +65,8 @@ def clean_file(
     with _opened(fits, path) as hdus, _opened(fits, path, as_stored=True) as stored:
         chosen = _images(hdus, path)
         options = dict(threshold=threshold, tile=tile, overlap=overlap, progress=progress)
-        done = {i: _cleaned(model, hdus[i], path, saturation, options) for i in chosen}
+        levels = {i: _saturation(hdus, i) if saturation is None else saturation for i in chosen}
+        done = {i: _cleaned(model, hdus[i], path, levels[i], options) for i in chosen}
         words = {i: _history(cleaned, threshold) for i, cleaned in done.items()}
         made = {kind: _answers(fits, hdus, done, words, kind) for kind in KINDS}
         made["clean"] = _with_images(stored, done, words)
@@ -122,8 +123,12 @@ def _targets(path: Path, folder: Path, *, overwrite: bool) -> dict[str, Path]:
             f"{folder} already has {', '.join(there)}; use overwrite=True (--overwrite), or "
             "another folder out="
         )
-    folder.mkdir(parents=True, exist_ok=True)
     return targets
+
+
+def _saturation(hdus: "fits.HDUList", i: int) -> float | None:
+    level = hdus[i].header.get("SATURATE", hdus[0].header.get("SATURATE"))
+    return level if isinstance(level, int | float) else None
 
 
 # --- what comes out -------------------------------------------------------------------------------
@@ -131,11 +136,9 @@ def _targets(path: Path, folder: Path, *, overwrite: bool) -> dict[str, Path]:
 
 def _cleaned(model: ImageMask, hdu, path: Path, saturation: float | None, options: dict) -> Cleaned:
     try:
-        header, image = hdu.header, hdu.data
+        image = hdu.data
     except (OSError, TypeError, ValueError) as error:
         raise ValueError(f"{path}, extension {hdu.name}, cannot be read: {error}") from error
-    if saturation is None:
-        saturation = header.get("SATURATE")
     return clean(model, image, saturation=saturation, **options)
 
 
@@ -183,6 +186,7 @@ def _with_images(
 def _write(files: "dict[Path, fits.HDUList]") -> None:
     """All of them, or as they were if one cannot be written."""
     stages = {target.with_name(f".{target.name}.{os.getpid()}.partial"): target for target in files}
+    next(iter(stages)).parent.mkdir(parents=True, exist_ok=True)
     try:
         for stage, target in stages.items():
             files[target].writeto(stage, checksum=True, output_verify="silentfix", overwrite=True)

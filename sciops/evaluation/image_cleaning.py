@@ -6,6 +6,7 @@ that sees a whole window at once has its windows as tiles.  What is in memory be
 its answers is one tile.
 """
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -18,9 +19,9 @@ from sciops.backbones.image_masks import ImageMask
 from sciops.cosmic.inpainting import inpaint
 from sciops.cosmic.local_statistics import LocalStatistics, local_statistics
 from sciops.data.progress import progress_bar
-from sciops.data.tiles import Tile, tiles
+from sciops.data.tiles import Tile, even_size, tiles
 
-TILE = 512  # pixels along a side; larger ones are no faster
+TILE = 512  # pixels along a side, at most
 
 
 class Cleaned(NamedTuple):
@@ -44,8 +45,8 @@ def clean(
 ) -> Cleaned:
     """Find the cosmic rays of an image (h, w) in any units, and fill their pixels.
 
-    tile:       pixels along the side of a tile; None is 512, or the window of the network if it
-                sees all of it
+    tile:       pixels along a side of a tile, at most; None is 512.  A network that sees all of
+                its window has windows as tiles
     overlap:    pixels that neighbouring tiles share; None is what the network needs
     saturation: pixels from here on are never flagged: they may be stars as well
     unknown:    pixels that have no meaning, as NaN have none; they are never flagged, and left as
@@ -91,13 +92,13 @@ def logits(
 ) -> np.ndarray:
     """log p/(1 − p) of these probabilities, float32; −∞ where the image is not finite."""
     image = _checked_image(image)
-    size, margin = _tiling(model, tile, overlap)
+    largest, margin = _tiling(model, tile, overlap)
     canvas = _canvas(image, unknown, model.step, model.window if model.of_one_size else (1, 1))
     inside = canvas[: image.shape[0], : image.shape[1]]
     fast = folded(model)
     answer = np.empty(canvas.shape, np.float32)
-    places = list(tiles(tuple(canvas.shape), size, margin, model.step))
-    at_once = max(1, TILE**2 // size**2)
+    places = _places(model, tuple(canvas.shape), largest, margin)
+    at_once = max(1, TILE**2 // math.prod(largest))
     with (
         torch.inference_mode(),
         progress_bar("cleaning", len(places), shown=progress, unit="tiles") as count,
@@ -111,6 +112,16 @@ def logits(
     answer = np.ascontiguousarray(answer[: image.shape[0], : image.shape[1]])
     answer[inside.isnan().numpy()] = -np.inf
     return answer
+
+
+def _places(
+    model: ImageMask, shape: tuple[int, ...], largest: tuple[int, int], margin: int
+) -> list[Tile]:
+    if model.reach is None:
+        return list(tiles(shape, largest, margin, model.step))
+    ways = zip(shape, largest, strict=True)
+    size = tuple(even_size(n, most, margin, model.step) for n, most in ways)
+    return list(tiles(shape, size, margin, model.step))
 
 
 def _windows(
@@ -160,31 +171,31 @@ def _canvas(
     return torch.from_numpy(canvas)
 
 
-def _tiling(model: ImageMask, tile: int | None, overlap: int | None) -> tuple[int, int]:
-    """Size and margin of tiles, multiples of the network's step."""
+def _tiling(model: ImageMask, tile: int | None, overlap: int | None) -> tuple[tuple[int, int], int]:
+    """The largest size of tiles, (h, w), and their margin, multiples of the network's step."""
     step, reach = model.step, model.reach
     for name, value in (("tile", tile), ("overlap", overlap)):
         if value is not None and (not isinstance(value, int) or value < 0):
             raise ValueError(f"{name}={value!r} must be a whole number of pixels")
     if reach is None:
-        size, other = model.window
-        if size != other or tile not in (None, size):
+        if tile is not None:
             raise ValueError(
-                f"this network sees a whole window of {model.window} pixels at once; its tiles are "
-                f"these windows, which must be square: leave tile={tile!r} out"
+                f"this network sees a whole window of {model.window} pixels at once, so these are "
+                f"its tiles: leave tile={tile} out"
             )
-        margin = size // 8 if overlap is None else -(-overlap // 2)
+        size, usual = model.window, min(model.window) // 8
     else:
-        size = max(TILE, 8 * reach) if tile is None else tile
-        margin = reach if overlap is None else -(-overlap // 2)
-        if margin < reach:
-            raise ValueError(
-                f"overlap={overlap} leaves seams: this network reaches {reach} pixels, so tiles "
-                f"must share {2 * reach} or more"
-            )
-    size, margin = (-(-n // step) * step for n in (size, margin))
-    if size <= 2 * margin:
+        size, usual = (max(TILE, 8 * reach) if tile is None else tile,) * 2, reach
+    margin = usual if overlap is None else -(-overlap // 2)
+    if reach is not None and margin < reach:
         raise ValueError(
-            f"tiles of {size} pixels that share {2 * margin} get nowhere; use larger tiles"
+            f"overlap={overlap} leaves seams: this network reaches {reach} pixels, so tiles must "
+            f"share {2 * reach} or more"
         )
-    return size, margin
+    height, width, margin = (-(-n // step) * step for n in (*size, margin))
+    if min(height, width) <= 2 * margin:
+        raise ValueError(
+            f"tiles of {min(height, width)} pixels that share {2 * margin} get nowhere; use larger "
+            "tiles"
+        )
+    return (height, width), margin

@@ -2,6 +2,8 @@
 
 from . import special
 from .butterfly import Butterfly
+from .dense import Dense
+from .discrete import Discrete
 from .fourier import FourierLayer
 from .hybrid import Hybrid
 from .kaleidoscope import (
@@ -12,6 +14,7 @@ from .kaleidoscope import (
     permutation_blocks,
     triangular_blocks,
 )
+from .klayer import KLayer
 from .neuralop import SpectralConv
 from .operator import (
     AbstractOperator,
@@ -27,9 +30,12 @@ __all__ = [
     "AbstractOperator",
     "AbstractSearchable",
     "Butterfly",
+    "Dense",
+    "Discrete",
     "Fixed",
     "FourierLayer",
     "Hybrid",
+    "KLayer",
     "Kaleidoscope",
     "SpectralConv",
     "arch_parameters",

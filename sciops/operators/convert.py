@@ -54,7 +54,7 @@ def xd_from_conv(conv: nn.Module, size, *, kernel_size=None, frame: str = "grid"
         _start_blind(layer, offset, conv.kernel_size, _depth(options))
     weight = effective_weight(conv).detach()
     _fill(layer.to(weight.device, weight.dtype), weight, offset)
-    _keep_parameters(layer, conv)
+    keep_parameters(layer, conv)
     return layer.train(conv.training)
 
 
@@ -186,8 +186,8 @@ def _fill(layer: XD, weight: Tensor, offset: tuple[int, ...]) -> None:
         layer.weight[(slice(None), slice(None), *middle)] = weight
 
 
-def _keep_parameters(layer: XD, conv: nn.Module) -> None:
-    """Bias, weight norm, and which of the weights are frozen."""
+def keep_parameters(layer: nn.Module, conv: nn.Module) -> None:
+    """Give `layer` the conv's bias, weight norm, and which of the weights are frozen."""
     if conv.bias is not None:
         with torch.no_grad():
             layer.bias.copy_(conv.bias)

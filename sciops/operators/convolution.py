@@ -54,5 +54,17 @@ class Convolution(AbstractOperator):
             x = F.pad(x, pad, mode="circular" if periodic else "constant")
         return CONVOLUTIONS[len(self.kernel_size) - 1](x, self.weight, self.bias)
 
+    def as_torch(self) -> nn.Module:
+        """The same layer as torch has it, with the same parameters."""
+        if len(set(self.periodic)) > 1:
+            raise ValueError("torch has no convolution that is periodic on some axes only")
+        mode = "circular" if self.periodic[0] else "zeros"
+        kind = (nn.Conv1d, nn.Conv2d, nn.Conv3d)[len(self.kernel_size) - 1]
+        channels, bias = (self.in_channels, self.out_channels), self.bias is not None
+        how = dict(padding="same", padding_mode=mode, bias=bias, device="meta")
+        conv = kind(*channels, self.kernel_size, **how)
+        conv.weight, conv.bias = self.weight, self.bias
+        return conv.train(self.training)
+
     def extra_repr(self) -> str:
         return f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}"

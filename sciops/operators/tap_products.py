@@ -25,6 +25,7 @@ from .scratch import lend
 
 BATCH = 4  # samples that matrices made once per step typically serve
 ACCUMULATORS = 4  # sums of products, added up at the end
+SMALL_SAMPLE = 2**14  # samples of fewer numbers behind w are multiplied all at once
 
 
 class TapProducts(NamedTuple):
@@ -84,8 +85,9 @@ def plain(x: Tensor, first: Tensor, mixing: Tensor, last: Tensor) -> Tensor:
 
 
 def multiply(x: Tensor, maps: TapProducts) -> Tensor:
-    """`plain`, on CPUs in reused memory and with a gradient written by hand."""
-    if x.device.type != "cpu" or torch.compiler.is_compiling():
+    """`plain`, for large samples on CPUs in reused memory and with a gradient written by hand."""
+    numbers = maps.mixing.shape[:2].numel() * x.shape[2] * maps.last.shape[2:].numel()
+    if x.device.type != "cpu" or torch.compiler.is_compiling() or numbers < SMALL_SAMPLE:
         return plain(x, *maps)
     if not torch.is_grad_enabled():
         return _forward(x, *maps, keep=False)[0]

@@ -7,11 +7,14 @@ from .curves import comparison, history, resolutions, spectra
 from .field_panels import fields
 from .map_panels import operators
 from .rollout import rollout_figure
+from .search import distance_curves, filters
 from .shown import spectra_of
 
 __all__ = [
     "comparison",
+    "distance_curves",
     "fields",
+    "filters",
     "history",
     "operators",
     "resolutions",

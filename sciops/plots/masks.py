@@ -101,7 +101,7 @@ def stretched(image: np.ndarray, reference: np.ndarray) -> np.ndarray:
 
     >>> image = np.array([1.0, 2.0, 3.0, 4.0, 1000.0])
     >>> stretched(image, image).round(2)
-    array([-1.11, -0.63,  0.  ,  0.63,  7.21])
+    array([-1.11, -0.63,  0.  ,  0.63,  7.2 ])
     """
     image, known = np.asarray(image, float), np.asarray(reference, float)
     known = known[np.isfinite(known)]

@@ -19,7 +19,7 @@ from sciops.operators.convert import xd_from_avg_pool, xd_from_conv
 from sciops.operators.operator import AbstractOperator, as_tuple
 from sciops.operators.torch_layers import AVERAGE_POOLS, CONVOLUTIONS
 
-from .relaxation import ATTRIBUTE, Relaxation, Row
+from .relaxation import ATTRIBUTE, Relaxation, Row, relaxation_of
 from .tracing import Seen, copy_model, distance, run, trace
 
 TRANSPOSED = (nn.ConvTranspose1d, nn.ConvTranspose2d, nn.ConvTranspose3d)
@@ -74,25 +74,59 @@ def relax(
         ('XD', 'Conv2d')
     """
     _check(model, op, frame)
+    make = partial(OPERATIONS[op], frame=frame, depth=depth, kernel_size=kernel_size, **options)
+    relaxed = change_layers(
+        model,
+        sample_input,
+        lambda name, layer, x: make(layer, x),
+        op=op,
+        layers=layers,
+        kinds=(*CONVOLUTIONS, *AVERAGE_POOLS) if pooling else CONVOLUTIONS,
+        one_grid=frame == "grid",
+    )
+    if verbose:
+        print(relaxation_of(relaxed))
+    return relaxed
+
+
+Make = Callable[[str, nn.Module, Tensor], nn.Module]  # name of a layer, layer, its input
+
+
+def change_layers(
+    model: nn.Module,
+    sample_input: Tensor | tuple,
+    make: Make,
+    *,
+    op: str,
+    layers: Layers = None,
+    kinds: tuple[type[nn.Module], ...] = CONVOLUTIONS,
+    one_grid: bool = True,
+) -> nn.Module:
+    """A copy of a model whose layers of these kinds are what `make` makes of them.
+
+    What happened to each layer is in `relaxation_of(changed)`; a ValueError of `make` leaves the
+    layer as it is and is the reason given there.
+
+    op: name of what the layers become
+    one_grid: leave layers that work on grids of several sizes
+    """
     inputs = sample_input if isinstance(sample_input, tuple) else (sample_input,)
-    places = _places(model, pooling)
+    places = _places(model, kinds)
     chosen = _chosen(places, layers)
     seen, output = trace(model, {id(layer) for _, layer in places}, inputs)
-    make = partial(OPERATIONS[op], frame=frame, depth=depth, kernel_size=kernel_size, **options)
     replaced: dict[int, Any] = {}
-    done = {
-        key: _convert(layer, seen.get(key), key in chosen, make, replaced)
-        for key, layer in {id(layer): layer for _, layer in places}.items()
-    }
+    done: dict[int, Row] = {}
+    for name, layer in places:
+        if id(layer) not in done:
+            check = partial(_check_convertible, chosen=chosen, kinds=kinds, one_grid=one_grid)
+            named = partial(make, name)
+            done[id(layer)] = _convert(layer, seen.get(id(layer)), check, named, replaced)
     rows = tuple(replace(done[id(layer)], name=name) for name, layer in places)
     _check_some_changed(rows)
-    relaxed = copy_model(model, replaced)
-    moved = distance(run(copy_model(relaxed), inputs), output)
-    report = Relaxation(op, rows, moved)
-    if verbose:
-        print(report)
-    setattr(relaxed, ATTRIBUTE, report)
-    return relaxed
+    changed = copy_model(model, replaced)
+    moved = distance(run(copy_model(changed), inputs), output)
+    setattr(changed, ATTRIBUTE, Relaxation(op, rows, moved))
+    return changed
 
 
 def to_xd(layer: nn.Module, x: Tensor, *, frame: str, kernel_size, **options) -> nn.Module:
@@ -121,10 +155,11 @@ def _check(model: nn.Module, op: str, frame: str) -> None:
         raise ValueError(f"frame={frame!r} is not known; choose 'grid' or 'band'")
 
 
-def _places(model: nn.Module, pooling: bool) -> list[tuple[str, nn.Module]]:
+def _places(model: nn.Module, kinds: tuple) -> list[tuple[str, nn.Module]]:
     """Name and layer, for all layers that are or resemble what can be changed."""
-    kinds = (*CONVOLUTIONS, *TRANSPOSED, AbstractOperator)
-    kinds += (*AVERAGE_POOLS, *MAX_POOLS, *ADAPTIVE_POOLS) if pooling else ()
+    pools = any(kind in kinds for kind in (*AVERAGE_POOLS, *MAX_POOLS))
+    kinds += (*TRANSPOSED, AbstractOperator)
+    kinds += (*AVERAGE_POOLS, *MAX_POOLS, *ADAPTIVE_POOLS) if pools else ()
     every = model.named_modules(remove_duplicate=False)
     return [(name, layer) for name, layer in every if isinstance(layer, kinds)]
 
@@ -143,12 +178,12 @@ def _chosen(places: Sequence[tuple[str, nn.Module]], layers: Layers) -> Set[int]
     return {id(m) for name, m in places if any(fnmatchcase(name, p) for p in patterns)}
 
 
-def _convert(layer: nn.Module, seen: Seen | None, chosen: bool, make, replaced: dict) -> Row:
+def _convert(layer: nn.Module, seen: Seen | None, check, make, replaced: dict) -> Row:
     """Add the relaxed version of a layer to `replaced`, or find out why there is none."""
     size = None if seen is None else tuple(seen.input.shape[2:])
     row = Row("", type(layer).__name__, size, changed=False, reason="", moved=0.0)
     try:
-        _check_convertible(layer, seen, chosen, frame=make.keywords["frame"])
+        check(layer, seen)
         new = make(layer, seen.input)
         moved = distance(run(new, (seen.input,)), run(copy_model(layer), (seen.input,)))
     except ValueError as error:
@@ -158,17 +193,19 @@ def _convert(layer: nn.Module, seen: Seen | None, chosen: bool, make, replaced: 
     return replace(row, changed=True, moved=moved)
 
 
-def _check_convertible(layer: nn.Module, seen: Seen | None, chosen: bool, *, frame: str) -> None:
-    for kinds, reason in LEFT_ALONE.items():
-        if isinstance(layer, kinds):
+def _check_convertible(
+    layer: nn.Module, seen: Seen | None, *, chosen: Set[int], kinds: tuple, one_grid: bool
+) -> None:
+    for others, reason in LEFT_ALONE.items():
+        if isinstance(layer, others) and not isinstance(layer, kinds):
             raise ValueError(reason)
-    if not chosen:
+    if id(layer) not in chosen:
         raise ValueError("not chosen by layers=")
     if seen is None:
         raise ValueError("never called in the forward pass of the sample")
     if seen.keywords:
         raise ValueError(f"called with {min(seen.keywords)}= by name; write layer(x) in the model")
-    if frame == "grid" and len(seen.sizes) > 1:
+    if one_grid and len(seen.sizes) > 1:
         sizes = ", ".join(map(str, sorted(seen.sizes)))
         raise ValueError(f"called on grids of several sizes, {sizes}; frame='band' can do that")
 

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from sciops.data.tiles import tiles
+from sciops.data.tiles import even_size, tiles
 
 CASES = [(10, 6, 1), (12, 6, 1), (100, 16, 5), (64, 64, 9), (65, 64, 9), (5, 8, 2), (128, 64, 0)]
 
@@ -68,3 +68,19 @@ def test_windows_in_steps_are_tiles_all_the_same(n, size, margin, step):
 def test_steps_must_divide_all_lengths(n, size, margin):
     with pytest.raises(ValueError, match=r"steps of 4 need axes.*multiples of it.*pad the map"):
         list(tiles((n,), size, margin, 4))
+
+
+def test_windows_of_another_size_along_each_axis():
+    found = list(tiles((20, 30), (20, 12), 1))
+    assert len(found) == 3 and {w[1].stop - w[1].start for w, _, _ in found} == {12}
+    assert all(w[0] == slice(0, 20) for w, _, _ in found)
+
+
+@pytest.mark.parametrize("step", [1, 2, 4])
+@pytest.mark.parametrize("n", [40, 100, 104, 1000, 1024])
+def test_even_windows_are_as_few_and_as_small_as_can_be(n, step):
+    size = even_size(n, 64, 8, step)
+    assert size % step == 0 and size <= 64
+    count = len(list(tiles((n,), size, 8, step)))
+    assert count == len(list(tiles((n,), 64, 8, step)))
+    assert n <= 64 or len(list(tiles((n,), size - step, 8, step))) > count

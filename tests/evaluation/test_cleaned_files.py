@@ -114,6 +114,9 @@ def test_saturation_is_in_the_header(tmp_path):
     )
     assert 0 < held.flagged < free.flagged
     assert not fits.getdata(held.mask)[image >= level].any()
+    other = exposure(tmp_path / "b.fits", image)
+    fits.setval(other, "SATURATE", value=level)  # of the whole file
+    assert clean_file(MODEL, other, threshold=0.01).flagged == held.flagged
 
 
 def test_compressed_files_and_other_folders(tmp_path):
@@ -152,7 +155,8 @@ def test_a_failure_leaves_nothing_behind(tmp_path, monkeypatch):
 
 def test_files_that_are_none(tmp_path):
     with pytest.raises(ValueError, match="is no file"):
-        clean_file(MODEL, tmp_path / "nothing.fits")
+        clean_file(MODEL, tmp_path / "nothing.fits", tmp_path / "folder")
+    assert not (tmp_path / "folder").exists()
     (tmp_path / "text.fits").write_text("hello")
     with pytest.raises(ValueError, match=r"text.fits cannot be read as FITS"):
         clean_file(MODEL, tmp_path / "text.fits")

@@ -2,9 +2,10 @@
 
 import pytest
 
-from sciops.operators import scratch
+from sciops.operators import scratch, tap_products
 
 
 @pytest.fixture(autouse=True)
 def reuse_all_memory(monkeypatch):
     monkeypatch.setattr(scratch, "SMALL_NUMBERS", 0)
+    monkeypatch.setattr(tap_products, "SMALL_SAMPLE", 0)

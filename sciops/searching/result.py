@@ -1,0 +1,139 @@
+"""What a search found, and what it took: kept as safetensors, JSON and CSV, nothing pickled."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from torch import Tensor, nn
+
+from sciops.atomic import write_text
+from sciops.checkpoint import load_model, save_model
+
+from .space import AbstractSpace, Architecture, searched_layers
+from .spaces import make_space
+from .strategies import AbstractStrategy, make_strategy
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+TABLES = ("trials", "history", "distances")
+
+
+@dataclass
+class SearchResult:
+    """A found architecture with the evidence for it.
+
+    architecture: {name of a parameter: tensor}
+    sample:       an input of the networks of this search, (1, channel, *space)
+    trials:       a row for each network that was judged, controls included; `val` and `test` are
+                  means of the metric, the less the better; only `val` chooses
+    history:      a row for each epoch of each training
+    distances:    how far each layer was from the start after each epoch of the search
+    notes:        how it was trained, and `left`, the layers that were left as they are, and why
+    model:        the network of the best trial, None if it was loaded without a model_factory
+    """
+
+    space: AbstractSpace
+    strategy: AbstractStrategy
+    architecture: Architecture
+    sample: Tensor
+    trials: "pd.DataFrame"
+    history: "pd.DataFrame"
+    distances: "pd.DataFrame"
+    model: nn.Module | None = None
+    notes: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def best(self) -> "pd.Series":
+        """The trial of the search with the least validation metric."""
+        found = self.trials[self.trials["role"] == "search"]
+        return found.loc[found["val"].idxmin()]
+
+    @property
+    def won(self) -> bool:
+        """Whether the best trial is better than all controls, by the validation data."""
+        controls = self.trials[self.trials["role"] == "control"]
+        return bool((controls["val"] > self.best["val"]).all())
+
+    @property
+    def cost(self) -> dict[str, float]:
+        """Epochs and seconds of training, of the search, of what came after it and of controls."""
+        parts = {"search": [], "offline": [], "control": []}
+        for name, rows in self.history.groupby("training", sort=False):
+            kind = {"backbone": "control", "random-member": "control"}.get(name, "search")
+            parts["offline" if name == "offline" else kind].append(rows)
+        cost = {}
+        for part, tables in parts.items():
+            cost[f"{part}_epochs"] = sum(map(len, tables))
+            cost[f"{part}_seconds"] = float(sum(t["seconds"].sum() for t in tables))
+        return cost
+
+    def apply(self, model: nn.Module, sample: Tensor | None = None) -> nn.Module:
+        """A copy of a model with the architecture found, frozen; its weights are the model's.
+
+        The model may be another one, for another task, if its layers work on grids of the same
+        size; to be of use, its weights are trained.
+
+        sample: an input of the model; None is that of the search
+        """
+        return self.space.member(
+            model, self.sample if sample is None else sample, self.architecture
+        )
+
+    def layers(self) -> "pd.DataFrame":
+        """What each layer of the best network has become, and how far it moved."""
+        import pandas as pd
+
+        last = self.distances.groupby("layer", sort=False)["distance"].last()
+        known = {} if self.model is None else searched_layers(self.model)
+        rows = [
+            {"layer": name, "distance": distance, "is": self.space.describe(known[name])}
+            if name in known
+            else {"layer": name, "distance": distance}
+            for name, distance in last.items()
+        ]
+        return pd.DataFrame(rows, columns=["layer", "distance", "is"])
+
+    def plot(self) -> "Figure":
+        """How far each layer moved in the course of the search."""
+        from sciops.plots.search import distance_curves
+
+        return distance_curves(self.distances)
+
+    def save(self, folder: str | Path) -> Path:
+        """Keep all of it in a folder, each file whole or as it was."""
+        folder = Path(folder)
+        about = {**self.strategy.as_dict(), "space": self.space.as_dict(), "notes": self.notes}
+        tensors = {"sample": self.sample, **{f"a/{n}": t for n, t in self.architecture.items()}}
+        save_model(folder / "architecture", tensors, about)
+        if self.model is not None:
+            state = {n: t.contiguous() for n, t in self.model.state_dict().items()}
+            save_model(folder / "best", state, {"trial": str(self.best["trial"])})
+        for name in TABLES:
+            write_text(folder / f"{name}.csv", getattr(self, name).to_csv(index=False))
+        return folder
+
+
+def load_search(
+    folder: str | Path, model_factory: Callable[[], nn.Module] | None = None
+) -> SearchResult:
+    """The result that `save` kept.
+
+    model_factory: makes the network that was searched around; without it `.model` is None
+    """
+    import pandas as pd
+
+    folder = Path(folder)
+    tensors, about = load_model(folder / "architecture")
+    space = make_space(**about.pop("space"))
+    notes, sample = about.pop("notes"), tensors.pop("sample")
+    architecture = {name.removeprefix("a/"): tensor for name, tensor in tensors.items()}
+    tables = {name: pd.read_csv(folder / f"{name}.csv") for name in TABLES}
+    result = SearchResult(space, make_strategy(**about), architecture, sample, **tables)
+    result.notes = notes
+    if model_factory is not None:
+        result.model = result.apply(model_factory())
+        result.model.load_state_dict(load_model(folder / "best")[0])
+    return result
