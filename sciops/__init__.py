@@ -23,6 +23,7 @@ _VERBS = {
     "read": "sciops.catalogue",
     "relax": "sciops.searching.patch",
     "relaxation_report": "sciops.searching.relaxation",
+    "train_cosmic": "sciops.runs.cosmic",
     "train_music": "sciops.runs.music",
     "train_pde": "sciops.runs.pde",
     "train_protein": "sciops.runs.protein",

@@ -15,6 +15,7 @@ from .tables import (
     of_run,
     of_run_as_json,
     over_samples,
+    pooled,
     save_csv,
     show,
 )
@@ -143,8 +144,8 @@ def evaluate(
     if csv is not None:
         or_exit(save_csv, table, csv)
     show(over_samples(table), as_json=as_json)
-    if not as_json and "nats" in scores.attrs:
-        typer.echo(f"over all frames: {scores.attrs['nats']:.4f} nats a frame")
+    if not as_json and (words := pooled(scores)):
+        typer.echo(words)
     if count := scores.attrs.get("nonfinite_predictions"):
         typer.echo(f"{count} of {len(table)} predictions are not finite", err=True)
 

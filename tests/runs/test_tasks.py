@@ -8,7 +8,6 @@ import torch
 
 import sciops
 import sciops.runs.frame
-from sciops.data.ragged_store import write_ragged
 from sciops.runs import TASKS
 from tests.task_toys import TOYS, same_bits
 
@@ -71,10 +70,12 @@ def test_a_finished_run_is_returned_and_another_refused(toy, tmp_path, monkeypat
 
 @every_task
 def test_data_of_a_store_are_found_again(toy, tmp_path):
-    store = write_ragged(tmp_path / "mine.zarr", toy.tree())
+    tree = toy.tree()
+    store = toy.write(tmp_path / "mine.zarr", tree)
     run = toy.train(tmp_path / "run", data=store)
     assert sciops.open_run(tmp_path / "run").evaluate().equals(run.evaluate())
-    write_ragged(store, {**toy.tree().children, "test": toy.tree()["val"]}, overwrite=True)
+    tree["test"] = tree["val"].copy()
+    toy.write(store, tree, overwrite=True)
     with pytest.raises(ValueError, match="has changed since this run was trained on it"):
         sciops.open_run(tmp_path / "run").evaluate()
 
@@ -107,7 +108,7 @@ def test_synthetic_samples_are_the_default(toy, tmp_path, monkeypatch):
     ("changes", "message"),
     [
         (dict(recipe="slow"), "there is no recipe='slow'; there are quick, paper"),
-        (dict(n_train=5), "n_train, n_val, n_test and .* are for synthetic"),
+        (dict(n_train=5), "n_train, n_val, n_test.* and .* are for synthetic"),
         (dict(data=None, n_val=0), "n_val=0 must be a whole number"),
         (dict(data=7), "data=int must be "),
         (dict(epochs=0), "epochs=0 must be a whole number"),
