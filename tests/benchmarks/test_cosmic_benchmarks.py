@@ -37,7 +37,7 @@ def test_learned_masks_stand_beside_lacosmic(tmp_path, monkeypatch, capsys):
         call(monkeypatch, cosmic_accuracy, *asked)
     assert trained == [("unet", 1), ("unet-xd", 1)] * 2  # real and simulated
     table = pd.read_csv("results/cosmic_accuracy.csv")
-    assert len(table) == 2 * (2 + 2) and table["auroc"].between(0, 1).all()
+    assert len(table) == 2 * (4 + 2) and table["auroc"].between(0, 1).all()
     assert set(table["data"]) == {"real", "simulated"}
     lines = (tmp_path / "results" / "cosmic_accuracy.md").read_text().splitlines()
     assert len([line for line in lines if line.startswith("| real | unet")]) == 2
