@@ -48,7 +48,10 @@ PROBLEMS: dict[str, dict[str, Any]] = {
         **dict(name="darcy", resolution=[43, 85], coarse=0.85, epochs=80, own=ONE_GRID),
         **dict(n_train=1000, n_val=100, n_test=400),
     ),
-    "darcy-small": dict(name="darcy", resolution=43, n_train=320, n_test=80, epochs=40),
+    "darcy-small": dict(
+        **dict(name="darcy", resolution=43, n_train=320, n_test=80, epochs=40),
+        own={"conv": dict(taps=3)},
+    ),
     "burgers": dict(
         name="burgers", resolution=256, n_train=1000, viscosity=0.1, epochs=40, own=ONE_DIMENSION
     ),
@@ -147,8 +150,8 @@ def summary(table: pd.DataFrame) -> str:
                 {
                     "op": op,
                     "equal epochs": errors.get("epochs", ""),
-                    "mean over symmetries": _symmetrised(first),
                     "equal time": errors["epochs"] if op == "xd" else errors.get("time", ""),
+                    "mean over symmetries": _symmetrised(first),
                     "epochs": " and ".join(str(int(r["epochs"].iloc[0])) for r in by.values()),
                     "validation": digits(first["val_relative_l2"].mean()),
                     "training": digits(first["train_relative_l2"].mean()),
@@ -163,7 +166,7 @@ def summary(table: pd.DataFrame) -> str:
 
 
 def _symmetrised(rows: pd.DataFrame) -> str:
-    """At equal epochs, of the runs for which it is known."""
+    """Of the runs for which it is known."""
     known = rows.get("test_symmetrised", pd.Series(dtype=float)).dropna()
     return mean_and_spread(known) if len(known) else ""
 

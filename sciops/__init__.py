@@ -24,6 +24,7 @@ _VERBS = {
     "relax": "sciops.searching.patch",
     "relaxation_report": "sciops.searching.relaxation",
     "search": "sciops.runs.searches",
+    "train_cosmic": "sciops.runs.cosmic",
     "train_music": "sciops.runs.music",
     "train_pde": "sciops.runs.pde",
     "train_protein": "sciops.runs.protein",

@@ -9,18 +9,22 @@ import torch
 import xarray as xr
 
 import sciops
+from sciops.cosmic.collection import tree_of as stamps_of
+from sciops.cosmic.stamps import write_stamps
 from sciops.data.ragged_store import write_ragged
 from sciops.data.store import write as write_store
 from sciops.music.collection import tree_of as music_of
 from sciops.proteins.collection import tree_of as proteins_of
 from sciops.runs.collection import CollectionRun
 from sciops.vision.collection import read_tree as images_of
+from tests.cosmic.toy import stamp
 from tests.music.toy import scale
 from tests.music.toy import tree as music
 from tests.proteins.toy import walk
 
 SPLITS = ("train", "val", "test")
 MUSIC = dict(window=8, levels=2, width=4, kernel_size=2, epochs=2, batch_size=2, progress=False)
+COSMIC = dict(window=16, width=4, epochs=2, batch_size=2, progress=False)
 VISION = dict(epochs=2, batch_size=8, progress=False)
 PROTEIN = dict(window=16, depth=4, width=4, epochs=2, batch_size=2, progress=False)
 
@@ -29,6 +33,18 @@ def proteins() -> xr.DataTree:
     kinds = {"train": (20, 12, 30), "val": (18,), "test": (40, 28)}
     splits = {s: [walk(n, n, f"{s}{n}") for n in lengths] for s, lengths in kinds.items()}
     return proteins_of(splits, {"title": "toy"})
+
+
+def exposures() -> xr.DataTree:
+    numbers = {"train": (0, 1, 2, 3), "val": (10,), "test": (20, 21)}
+    attrs = {"title": "toy", "units": "electron"}
+    return stamps_of({s: [stamp(k, 24) for k in of] for s, of in numbers.items()}, attrs)
+
+
+def train_cosmic(out, op: str = "unet-xd", **changes) -> CollectionRun:
+    own = dict(channels=2, frequencies=2, taps=3) if op in ("unet-xd", "resnet-xd") else {}
+    options = {"data": exposures(), **COSMIC, **own, **changes}
+    return sciops.train_cosmic(op, out=out, **options)
 
 
 def train_music(out, op: str = "xd", **changes) -> CollectionRun:
@@ -98,6 +114,15 @@ TOYS = {
         dict(n_train=3, n_val=1, n_test=1, length=(8, 12)),
         [dict(width=8), dict(window=16), dict(name="nottingham"), dict(seed=1)],
         [STEEP, dict(STEEP, recipe="paper")],
+    ),
+    "cosmic": TaskToy(
+        train_cosmic,
+        exposures,
+        stamps_of({s: [stamp(50 + i, 24)] for i, s in enumerate(SPLITS)}, {"units": "count"}),
+        dict(n_train=2, n_val=1, n_test=2, size=24),
+        [dict(width=8), dict(window=20), dict(recipe="paper"), dict(seed=1)],
+        [STEEP, dict(STEEP, recipe="paper")],
+        write_stamps,
     ),
     "vision": TaskToy(
         train_vision,

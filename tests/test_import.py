@@ -10,10 +10,8 @@ import sciops
 
 ROOT = Path(__file__).parents[1]
 HEAVY = {"neuralop", "pytorch_lightning", "lightning", "xarray", "matplotlib"}
-TRAINING = {  # bring the heavy trainer
-    *("compare", "search", "train_music", "train_pde", "train_protein", "train_vision"),
-}
-LIGHT = sorted(set(sciops.__all__) - TRAINING)
+TRAINING = {n for n in sciops.__all__ if n.startswith("train_")} | {"compare", "search"}
+LIGHT = sorted(set(sciops.__all__) - TRAINING)  # the others bring the heavy trainer
 USE_ALL = f"import sciops; [getattr(sciops, name) for name in {LIGHT}]"
 
 

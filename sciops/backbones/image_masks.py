@@ -6,10 +6,13 @@
     fno, xd                             the network of FNO, with our Fourier layer or XD
 
 All of them see robustly scaled images (`robust_scaling`), so that the answer is the same for x and
-a x + b, a > 0.  A pixel is the unit of length: FNO's network has its window of the Task as domain,
+a x + b, a > 0.  What they answer is added to the log-odds of `SHARE`, so that they start with few
+pixels taken for hits: from even odds, most steps of a short training would go into that alone.  A
+pixel is the unit of length: FNO's network has its window of the Task as domain,
 and point j of any other image lies at j/(window − 1).
 """
 
+import math
 from collections.abc import Callable
 
 import torch
@@ -23,6 +26,9 @@ from .fno_cnn import FnoCnn
 from .mask_unet import MaskUNet
 from .resnet import ResNet
 from .robust_scaling import Statistics, robust_statistics, robustly_scaled
+
+SHARE = 0.002  # of the pixels of an exposure that are hit, about
+LOG_ODDS = math.log(SHARE / (1 - SHARE))
 
 
 class ImageMask(nn.Module):
@@ -59,10 +65,10 @@ class ImageMask(nn.Module):
         if self.of_one_size and size != self.window:
             raise ValueError(
                 f"this network takes images of {self.window} pixels only, got {size}; clean() of "
-                "sciops.cosmic.cleaning cuts larger ones into windows"
+                "sciops.evaluation.image_cleaning cuts larger ones into windows"
             )
         z = robustly_scaled(x, statistics, compress=self.compress)
-        return self.network(z.to(next(self.network.parameters()).dtype))
+        return self.network(z.to(next(self.network.parameters()).dtype)) + LOG_ODDS
 
 
 class PixelFno(nn.Module):
@@ -80,7 +86,7 @@ class PixelFno(nn.Module):
         if any(not 2 <= n <= m for n, m in zip(size, self.window, strict=True)):
             raise ValueError(
                 f"this network takes images of 2 × 2 to {self.window} pixels, got {size}; clean() "
-                "of sciops.cosmic.cleaning cuts larger ones into windows"
+                "of sciops.evaluation.image_cleaning cuts larger ones into windows"
             )
         ends = zip(size, self.window, strict=True)
         return self.fno(x, tuple(torch.arange(n, dtype=torch.float64) / (m - 1) for n, m in ends))

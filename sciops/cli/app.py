@@ -8,6 +8,7 @@ import typer
 
 import sciops
 
+from .cleaning import clean
 from .runs import runs
 from .searches import search
 from .text import or_exit, pair, settings
@@ -16,6 +17,7 @@ app = typer.Typer(help="Neural operators for scientists.", no_args_is_help=True)
 data = typer.Typer(help="Make, read and check data.", no_args_is_help=True)
 app.add_typer(data, name="data")
 app.add_typer(runs)
+app.command()(clean)
 app.command()(search)
 
 Name = Annotated[str, typer.Argument(help="data set, as listed by `sciops data list`")]

@@ -15,6 +15,7 @@ from .tables import (
     of_run,
     of_run_as_json,
     over_samples,
+    pooled,
     save_csv,
     show,
 )
@@ -129,22 +130,29 @@ def evaluate(
     costs: Annotated[
         bool, typer.Option("--costs", help="instead, its time beside the classical solver's")
     ] = False,
+    symmetrised: Annotated[
+        bool,
+        typer.Option("--symmetrised", help="with means over the symmetries of the equation"),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Score a trained network on its own data or on others."""
+    opened = _opened(run)
+    if symmetrised:
+        opened = or_exit(opened.symmetrised)
     if costs:
-        table = or_exit(_opened(run).costs).reset_index(names="solver")
+        table = or_exit(opened.costs).reset_index(names="solver")
         if csv is not None:
             or_exit(save_csv, table, csv)
         show(table, as_json=as_json)
         return
-    scores = or_exit(_opened(run).evaluate, data, split=split)
+    scores = or_exit(opened.evaluate, data, split=split)
     table = by_sample(scores)
     if csv is not None:
         or_exit(save_csv, table, csv)
     show(over_samples(table), as_json=as_json)
-    if not as_json and "nats" in scores.attrs:
-        typer.echo(f"over all frames: {scores.attrs['nats']:.4f} nats a frame")
+    if not as_json and (words := pooled(scores)):
+        typer.echo(words)
     if count := scores.attrs.get("nonfinite_predictions"):
         typer.echo(f"{count} of {len(table)} predictions are not finite", err=True)
 

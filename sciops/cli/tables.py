@@ -56,10 +56,10 @@ def of_run_as_json(path: Path, metrics: Mapping[str, float]) -> str:
 
 
 def by_sample(scores: "xr.Dataset") -> "pd.DataFrame":
-    """A row for each sample (or protein, or piece); errors of bands are columns of their own."""
+    """A row for each sample, protein, piece or stamp; errors of bands are columns of their own."""
     import pandas as pd
 
-    (row,) = {"sample", "protein", "piece"} & set(scores.dims)
+    (row,) = {"sample", "protein", "piece", "stamp"} & set(scores.dims)
     columns = {row: scores[row].values}
     for name, score in scores.data_vars.items():
         if score.dims == (row,):
@@ -73,14 +73,25 @@ def by_sample(scores: "xr.Dataset") -> "pd.DataFrame":
 def over_samples(table: "pd.DataFrame") -> "pd.DataFrame":
     """A row for each score of `by_sample`.
 
-    One NaN, a prediction that failed, makes it NaN; of proteins it is a score that one cannot have.
+    One NaN, a prediction that failed, makes it NaN; of proteins and of stamps it is a score that
+    one cannot have.
     """
     import pandas as pd
 
-    scores, skip = table.iloc[:, 1:], table.columns[0] == "protein"
+    scores, skip = table.iloc[:, 1:], table.columns[0] in ("protein", "stamp")
     how = ("mean", "median", "min", "max")
     found = pd.DataFrame({name: getattr(scores, name)(skipna=skip) for name in how})
     return found.rename_axis("score").reset_index()
+
+
+def pooled(scores: "xr.Dataset") -> str:
+    """Scores that are no mean over samples, in words; "" where there is none."""
+    if "nats" in scores.attrs:
+        return f"over all frames: {scores.attrs['nats']:.4f} nats a frame"
+    if "auroc" in scores.attrs:
+        found = ", ".join(f"{name} {short(value)}" for name, value in scores.attrs.items())
+        return f"over all pixels: {found}"
+    return ""
 
 
 def by_resolution(errors: "xr.Dataset") -> "pd.DataFrame":

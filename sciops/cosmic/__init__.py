@@ -1,1 +1,1 @@
-"""Cosmic rays in images of telescopes: reading, a simulator, batches of stamps, cleaned images."""
+"""Cosmic rays in images of telescopes: files, a simulator, crops of stamps, filling, LA Cosmic."""

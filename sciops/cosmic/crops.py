@@ -5,8 +5,8 @@ deepCR (Zhang & Bloom 2020):
 
     image + sky · u,        u uniform in (−0.9, 3)
 
-which changes the level and not the noise.  Validation and test see the middle of every stamp as it
-is: `CentreCrops` cannot change anything.
+which changes the level and not the noise.  Validation sees all of every stamp as it is:
+`CoveringCrops` cannot change anything.
 """
 
 from collections.abc import Sequence
@@ -75,12 +75,33 @@ class AbstractCrops(Dataset):
         return self.images[window][None], targets
 
 
-class CentreCrops(AbstractCrops):
-    """The middle of every stamp, unchanged: to validate and to test."""
+class CoveringCrops(AbstractCrops):
+    """As few crops as cover every stamp, unchanged: to validate.
+
+    Where their size does not divide that of the stamp, they overlap.
+    """
+
+    def __init__(self, ds: "xr.Dataset", task: Task):
+        super().__init__(ds, task)
+        rows, columns = (_starts(n, self.size) for n in self.images.shape[1:])
+        self.corners = [(row, column) for row in rows for column in columns]
+
+    def __len__(self) -> int:
+        return len(self.images) * len(self.corners)
 
     def crop(self, index: int) -> tuple[np.ndarray, np.ndarray]:
-        height, width = self.images.shape[1:]
-        return self._cut(index, (height - self.size) // 2, (width - self.size) // 2)
+        number, corner = divmod(index, len(self.corners))
+        return self._cut(number, *self.corners[corner])
+
+
+def _starts(n: int, size: int) -> list[int]:
+    """Of windows that cover n pixels.
+
+    >>> _starts(128, 64), _starts(100, 64), _starts(64, 64)
+    ([0, 64], [0, 36], [0])
+    """
+    count = -(-n // size)
+    return [round(k * (n - size) / max(count - 1, 1)) for k in range(count)]
 
 
 class TrainingCrops(AbstractCrops):

@@ -24,6 +24,7 @@ LEARNED = {  # names of the history → of the axis
     "log_cosh": "log cosh of the error in Å",
     "inverse_log_cosh": "log cosh of the error of 100/distance",
     "nats": "nats per frame",
+    "masked_bce": "cross entropy, nats per pixel",
 }
 TRANSFER_LINES = {
     "relative_l2": ("model on this grid", "-"),

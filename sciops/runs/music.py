@@ -15,7 +15,7 @@ NETWORKS = {  # as published, by collection
     "jsb": dict(width=150, levels=3, kernel_size=2, dropout=0.5),
     "nottingham": dict(width=150, levels=4, kernel_size=6, dropout=0.2),
 }
-QUICK_EPOCHS = {"jsb": 100, "nottingham": 15}
+QUICK_EPOCHS = {"jsb": 100, "nottingham": 30}
 SEARCH = {"jsb": dict(rate=2e-4, warmup=25), "nottingham": dict(rate=2e-3, warmup=0)}
 
 

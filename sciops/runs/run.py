@@ -82,6 +82,10 @@ class AbstractRun:
         """Means over the test samples, by name."""
         raise TypeError(f"{type(self).__name__} must define test_scores()")
 
+    def symmetrised(self) -> "AbstractRun":
+        """The same run, with means over symmetries, where there are any."""
+        raise ValueError(f"{self.config['name']} has no equation whose symmetries are known")
+
     def report(self, path: str | Path | None = None) -> Path:
         """Write one page with everything; its path."""
         from sciops.reporting.frame import write_report

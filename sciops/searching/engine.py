@@ -194,7 +194,9 @@ def _expect_same(file: Path, config: dict[str, Any]) -> None:
     try:
         found = json.loads(read_bytes(file) or b"")
     except ValueError:
-        found = {}
+        found = None
+    if not isinstance(found, dict):
+        raise ValueError(f"{file} is damaged; remove {file.parent} or choose another folder")
     asked = json.loads(json.dumps(config))
     different = [name for name in asked if found.get(name) != asked[name]]
     if different:

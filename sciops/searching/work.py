@@ -218,7 +218,7 @@ class Work:
         self.bar.show(name, done, score, best)
         if self.folder is not None:
             trainings = {
-                n: {"epochs": len(h), column: h[-1][column]} for n, h in self.histories.items()
+                n: {"epochs": len(h), column: h[-1][column]} for n, h in self.histories.items() if h
             }
             text = {"epochs": done, "of": self.bar.epochs, "best": best, "trainings": trainings}
             write_text(self.folder / "journal.json", json.dumps(text, indent=1))

@@ -5,7 +5,8 @@ import torch
 from torch import nn
 
 from sciops.backbones import build_model
-from sciops.backbones.image_masks import MASK_NETWORKS, mask_network
+from sciops.backbones.image_masks import LOG_ODDS, MASK_NETWORKS, SHARE, mask_network
+from sciops.backbones.robust_scaling import robustly_scaled
 from sciops.operators import arch_parameters
 from tests.contracts import random_tensor, relative_error
 from tests.cosmic.mask_toy import image_task, network, stirred
@@ -25,7 +26,7 @@ def test_logits_of_every_pixel_and_all_learn(op):
     y = torch.rand(x.shape, generator=torch.Generator().manual_seed(0)) < 0.1
     x = x + 20 * y
     optimiser, losses = torch.optim.Adam(model.parameters(), 1e-2), []
-    for _ in range(12):
+    for _ in range(24):
         optimiser.zero_grad()
         logits = model(x)
         losses.append(nn.functional.binary_cross_entropy_with_logits(logits, y.to(x)))
@@ -34,6 +35,15 @@ def test_logits_of_every_pixel_and_all_learn(op):
     assert logits.shape == (4, 1, 16, 16) and (logits < 0).any()
     assert losses[-1] < 0.8 * losses[0]
     assert [name for name, p in model.named_parameters() if not p.grad.any()] == []
+
+
+@pytest.mark.parametrize("op", MASK_NETWORKS)
+def test_they_start_with_few_hits(op):
+    model, x = network(op), random_tensor(2, 1, 16, 16)
+    y = model(x)
+    torch.testing.assert_close(y, model.network(robustly_scaled(x)) + LOG_ODDS)
+    assert torch.tensor(LOG_ODDS).sigmoid().item() == pytest.approx(SHARE, rel=1e-5)
+    assert y.sigmoid().mean() < 0.05
 
 
 @pytest.mark.parametrize("op", MASK_NETWORKS)

@@ -44,6 +44,8 @@ def test_accuracy_in_equal_epochs_and_equal_time(monkeypatch, capsys, tmp_path):
         assert trained == [("xd", 2), ("fno", 2), ("fno", 3)]
     table = pd.read_csv(tmp_path / "results/pde_accuracy.csv")
     assert list(table["epochs"]) == [2, 2, 3]
+    assert (table["test_symmetrised"] > 0).all()
+    assert (table["test_symmetrised"] != table["test_relative_l2"]).all()
     assert (tmp_path / "results/pde_accuracy.md").read_text() in capsys.readouterr().out
 
 

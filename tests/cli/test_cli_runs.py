@@ -135,6 +135,8 @@ def test_music_has_a_verb_of_its_own(tmp_path):
     assert f"over all frames: {score:.4f} nats a frame" in result.stdout
     rows = {row["score"]: row for row in json.loads(run("evaluate", out, "--json").stdout)}
     assert rows["frames"]["max"] == 39
+    result = run("evaluate", out, "--symmetrised")
+    assert result.exit_code == 2 and "music has no equation whose symmetries" in result.output
     result = run(f"train music --set collection=bach --data {store} --out {out}2")
     assert result.exit_code == 2 and "there is no name='bach'" in result.output
 
@@ -171,6 +173,16 @@ def test_evaluate(trained, tmp_path):
     low = scores["band_error"].sel(band="low").values
     assert list(kept["band_error_low"]) == pytest.approx(list(low))
     assert f"{rows['relative_l2']['mean']:.4g}" in run("evaluate", trained).stdout
+
+
+def test_evaluate_with_means_over_symmetries(trained):
+    result = run("evaluate", trained, "--symmetrised --json")
+    assert result.exit_code == 0, result.output
+    rows = {row["score"]: row for row in json.loads(result.stdout)}
+    expected = sciops.open_run(trained).symmetrised().metrics["test_relative_l2"]
+    assert rows["relative_l2"]["mean"] == pytest.approx(expected)
+    plain = json.loads(run("evaluate", trained, "--json").stdout)
+    assert rows["relative_l2"]["mean"] != {r["score"]: r for r in plain}["relative_l2"]["mean"]
 
 
 def test_evaluate_on_other_data(trained, tmp_path):

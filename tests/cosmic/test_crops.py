@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from sciops.config import Optimisation, Training
-from sciops.cosmic.crops import SKY, CentreCrops, TrainingCrops, cosmic_task
+from sciops.cosmic.crops import SKY, CoveringCrops, TrainingCrops, cosmic_task
 from sciops.cosmic.stamps import as_dataset, packed
 from sciops.metrics.mask import auroc, counted_pixels, masked_bce
 from sciops.training import fit
@@ -35,13 +35,20 @@ def test_task_has_one_channel_in_and_out():
         cosmic_task(1)
 
 
-def test_validation_sees_the_middle_as_it_is():
+def test_validation_sees_all_of_every_stamp_as_it_is():
     ds = stamps()
-    x, y = CentreCrops(ds, cosmic_task(6)).__getitems__([2, 0])
-    assert torch.equal(x[0, 0], torch.tensor(ds["image"].values[2, 2:8, 2:8]))
-    assert torch.equal(y[1, 1], torch.tensor(ds["ignore"].values[0, 2:8, 2:8]).float())
+    crops = CoveringCrops(ds, cosmic_task(6))
+    x, y = crops.__getitems__([2, 5])  # two rows and two columns of each stamp
+    assert torch.equal(x[0, 0], torch.tensor(ds["image"].values[0, 4:, :6]))
+    assert torch.equal(y[1, 1], torch.tensor(ds["ignore"].values[1, :6, 4:]).float())
     assert x.shape == (2, 1, 6, 6) and y.shape == (2, 2, 6, 6)
-    whole = CentreCrops(packed(ds), cosmic_task(10)).__getitems__(range(3))
+    everything = crops.__getitems__(range(len(crops)))
+    assert set(everything.x.flatten().tolist()) == set(ds["image"].values.ravel().tolist())
+    disjoint = CoveringCrops(ds, cosmic_task(5))
+    assert len(disjoint) == 12
+    pixels = disjoint.__getitems__(range(12)).x.flatten().sort().values
+    assert np.array_equal(pixels, np.sort(ds["image"].values.ravel()))
+    whole = CoveringCrops(packed(ds), cosmic_task(10)).__getitems__(range(3))
     assert np.array_equal(whole.x[:, 0], ds["image"].values)
 
 
@@ -84,16 +91,16 @@ def test_training_sees_other_skies_and_nothing_else_does():
     least = np.array([10 * row + column for row, column in starts])
     assert np.allclose(after.x.amin((1, 2, 3)), least + 20 * u, atol=1e-4)
     assert u.min() < -0.8 and u.max() > 2.9
-    twice = [CentreCrops(ds, cosmic_task(5)).__getitems__([0]).x for _ in range(2)]
+    twice = [CoveringCrops(ds, cosmic_task(5)).__getitems__([0]).x for _ in range(2)]
     assert torch.equal(*twice) and torch.equal(twice[0], twice[0].round())
-    assert not hasattr(CentreCrops(ds, cosmic_task(5)), "sky")
+    assert not hasattr(CoveringCrops(ds, cosmic_task(5)), "sky")
 
 
 def test_stamps_that_are_too_small():
     with pytest.raises(
         ValueError, match=r"the stamps are \(10, 10\), smaller than the crops of 16"
     ):
-        CentreCrops(stamps(), cosmic_task(16))
+        CoveringCrops(stamps(), cosmic_task(16))
 
 
 def test_a_network_learns_from_them():
@@ -105,7 +112,7 @@ def test_a_network_learns_from_them():
     torch.manual_seed(0)
     model = nn.Conv2d(1, 1, 3, padding=1)
     how = Training(epochs=30, batch_size=4, weights=RATE, architecture=RATE)
-    crops = TrainingCrops(ds, task), CentreCrops(ds, task)
+    crops = TrainingCrops(ds, task), CoveringCrops(ds, task)
     history = fit(model, *crops, how, error=masked_bce, progress=False)
     assert history["val_masked_bce"].iloc[-1] < 0.4 * history["val_masked_bce"].iloc[0]
     x, y = crops[1].__getitems__(range(12))

@@ -136,6 +136,9 @@ def test_a_folder_holds_one_search(tmp_path):
         searched("discrete", folder=where, epochs=1)
     with pytest.raises(ValueError, match="holds another search, with other data"):
         searched(folder=where, epochs=1, sets=(Images(8, 5), *data(8)[1:]))
+    (where / "search.json").write_text("[")
+    with pytest.raises(ValueError, match="is damaged"):
+        searched(folder=where, epochs=1)
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "file").write_text("")
     with pytest.raises(ValueError, match="not empty and not a search"):
@@ -150,7 +153,7 @@ def test_what_cannot_be_searched():
         searched(strategy="restarts", epochs=2)
 
 
-def test_a_member_that_diverges_is_the_worst_not_the_end(monkeypatch):
+def test_a_member_that_diverges_is_the_worst_not_the_end(monkeypatch, tmp_path):
     from sciops.searching import work
 
     def diverge(model, *args, make_loop, folder, at_epoch_end, **options):
@@ -161,7 +164,9 @@ def test_a_member_that_diverges_is_the_worst_not_the_end(monkeypatch):
 
     fit = work.fit
     monkeypatch.setattr(work, "fit", diverge)
-    result = searched(controls=True)
+    result = searched(controls=True, folder=tmp_path / "search")
+    journal = json.loads((tmp_path / "search" / "journal.json").read_text())
+    assert set(journal["trainings"]) == {"backbone", "search"}
     table = result.trials.set_index("trial")
     assert table.loc["random-member", "val"] == float("inf") and result.best["trial"] == "supernet"
     with pytest.raises(work.TrainingFailed):

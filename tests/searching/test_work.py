@@ -25,7 +25,10 @@ def killed(folder: Path, strategy: str, notes: int) -> int:
     return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True).returncode
 
 
-@pytest.mark.parametrize("strategy, notes", [("bilevel", 10)])
+SLOW = [pytest.param(name, 10, marks=pytest.mark.slow) for name in ("joint", "restarts", "random")]
+
+
+@pytest.mark.parametrize("strategy, notes", [("bilevel", 10), *SLOW])
 def test_killed_and_done_again_it_ends_the_same(tmp_path, strategy, notes):
     # 4 notes a training of 3 epochs: backbone, random member, then two epochs of the search
     assert killed(tmp_path / "killed", strategy, notes) == -signal.SIGKILL

@@ -16,11 +16,10 @@ from torch import Tensor
 
 from sciops.backbones.folding import folded
 from sciops.backbones.image_masks import ImageMask
+from sciops.cosmic.inpainting import inpaint
+from sciops.cosmic.local_statistics import LocalStatistics, local_statistics
 from sciops.data.progress import progress_bar
 from sciops.data.tiles import Tile, even_size, tiles
-
-from .inpainting import inpaint
-from .local_statistics import LocalStatistics, local_statistics
 
 TILE = 512  # pixels along a side, at most
 
@@ -78,6 +77,20 @@ def probabilities(
 
     Options are those of `clean`.
     """
+    answer = logits(model, image, tile=tile, overlap=overlap, unknown=unknown, progress=progress)
+    return torch.from_numpy(answer).sigmoid_().numpy()
+
+
+def logits(
+    model: ImageMask,
+    image: np.ndarray,
+    *,
+    tile: int | None = None,
+    overlap: int | None = None,
+    unknown: np.ndarray | None = None,
+    progress: bool = False,
+) -> np.ndarray:
+    """log p/(1 − p) of these probabilities, float32; −∞ where the image is not finite."""
     image = _checked_image(image)
     largest, margin = _tiling(model, tile, overlap)
     canvas = _canvas(image, unknown, model.step, model.window if model.of_one_size else (1, 1))
@@ -93,11 +106,11 @@ def probabilities(
         local = local_statistics(inside, model.window, fast.statistics, tuple(canvas.shape))
         for first in range(0, len(places), at_once):
             some = places[first : first + at_once]
-            for place, p in zip(some, _windows(fast, canvas, local, some), strict=True):
-                answer[place.core] = p[place.inner]
+            for place, y in zip(some, _windows(fast, canvas, local, some), strict=True):
+                answer[place.core] = y[place.inner]
             count(len(some))
     answer = np.ascontiguousarray(answer[: image.shape[0], : image.shape[1]])
-    answer[inside.isnan().numpy()] = 0
+    answer[inside.isnan().numpy()] = -np.inf
     return answer
 
 
@@ -114,12 +127,12 @@ def _places(
 def _windows(
     model: ImageMask, canvas: Tensor, local: LocalStatistics, some: Sequence[Tile]
 ) -> np.ndarray:
-    """Probabilities of windows, (tile, h, w)."""
+    """Logits of windows, (tile, h, w)."""
     device = next(model.parameters()).device
     x = torch.stack([canvas[place.window] for place in some])[:, None].to(device)
     parts = zip(*(local.within(*place.window) for place in some), strict=True)
     statistics = tuple(torch.cat(part).to(device) for part in parts)
-    return model(x, statistics)[:, 0].sigmoid().float().cpu().numpy()
+    return model(x, statistics)[:, 0].float().cpu().numpy()
 
 
 # --- what is cleaned, and how it is cut -----------------------------------------------------------

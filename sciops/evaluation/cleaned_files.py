@@ -18,7 +18,7 @@ from sciops.atomic import flush, publish
 from sciops.backbones.image_masks import ImageMask
 from sciops.version import __version__
 
-from .cleaning import Cleaned, clean
+from .image_cleaning import Cleaned, clean
 
 if TYPE_CHECKING:
     from astropy.io import fits
@@ -120,7 +120,8 @@ def _targets(path: Path, folder: Path, *, overwrite: bool) -> dict[str, Path]:
     there = [target.name for target in targets.values() if target.exists()]
     if there and not overwrite:
         raise ValueError(
-            f"{folder} already has {', '.join(there)}; use overwrite=True, or another folder out="
+            f"{folder} already has {', '.join(there)}; use overwrite=True (--overwrite), or "
+            "another folder out="
         )
     return targets
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sciops.cosmic.cleaned_files import clean_file
-from sciops.cosmic.cleaning import clean, probabilities
+from sciops.evaluation.cleaned_files import clean_file
+from sciops.evaluation.image_cleaning import clean, probabilities
 from tests.cosmic.mask_toy import network, sky, stirred
 
 fits = pytest.importorskip("astropy.io.fits")
