@@ -2,6 +2,7 @@
 
 import gzip
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -67,6 +68,7 @@ def test_strategies_share_a_budget(monkeypatch):
     asked = ["--groups", "strategies", "--data", "mnist", "--seeds", "1", "--epochs", "2"]
     table = call(monkeypatch, *asked)
     assert table["arm"].tolist() == ["joint", "random"] and table["supernet"].notna().all()
+    assert "75.3 / 73.8 (plain)" in Path("results/search_accuracy.md").read_text()
 
 
 def test_operations_travel_from_digits_to_mnist(monkeypatch):
