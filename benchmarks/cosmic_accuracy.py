@@ -41,7 +41,7 @@ LACOSMIC = (  # how much sharper than a star, and the threshold beside a hit; 5 
     dict(objlim=5, sigfrac=0.1),
 )
 SHOWN = {
-    "auroc": "AUROC",
+    "auroc": "1 − AUROC",
     "average_precision": "average precision",
     "fnr_1e-3": "missed at 0.1 % false positives",
     "fnr_1e-2": "at 1 %",
@@ -115,6 +115,7 @@ def summary(rows: Rows) -> str:
     lines = []
     for (name, op, settings), found in rows.table.groupby(list(KEY[:-1]), sort=False):
         line = {"data": name, "op": op, "settings": settings}
+        found = found.assign(auroc=1 - found["auroc"])  # of which three digits say more
         line |= {title: mean_and_spread(found[score]) for score, title in SHOWN.items()}
         if "train_seconds" in found and found["train_seconds"].notna().any():
             line["seconds of training"] = f"{found['train_seconds'].median():.0f}"
