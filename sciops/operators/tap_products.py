@@ -88,7 +88,7 @@ def multiply(x: Tensor, maps: TapProducts) -> Tensor:
     """`plain`, for large samples on CPUs in reused memory and with a gradient written by hand."""
     numbers = maps.mixing.shape[:2].numel() * x.shape[2] * maps.last.shape[2:].numel()
     if x.device.type != "cpu" or torch.compiler.is_compiling() or numbers < SMALL_SAMPLE:
-        return plain(x, *maps)
+        return plain(x, *maps).contiguous()  # dropout draws in the order of memory
     if not torch.is_grad_enabled():
         return _forward(x, *maps, keep=False)[0]
     return _Multiply.apply(x, *maps)

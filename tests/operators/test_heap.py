@@ -12,6 +12,7 @@ from sciops.operators import heap
 from sciops.operators.heap import kept_heap
 
 LARGE = 16 * 2**20  # numbers; more than any threshold of glibc
+LARGEST = 32 * LARGE  # more than the heap can have free, whatever ran before
 
 
 class Use(ctypes.Structure):
@@ -30,7 +31,7 @@ def blocks_outside() -> int:
 def goes_outside() -> bool:
     """Whether a large tensor is a block of its own."""
     before = blocks_outside()
-    tensor = torch.empty(LARGE)
+    tensor = torch.empty(LARGEST)
     after = blocks_outside()
     del tensor
     return after > before
