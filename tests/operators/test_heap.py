@@ -12,7 +12,7 @@ from sciops.operators import heap
 from sciops.operators.heap import kept_heap
 
 LARGE = 16 * 2**20  # numbers; more than any threshold of glibc
-LARGEST = 32 * LARGE  # more than the heap can have free, whatever ran before
+LARGEST = 16 * LARGE  # more than the heap can have free, whatever ran before
 
 
 class Use(ctypes.Structure):
