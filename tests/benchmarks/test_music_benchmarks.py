@@ -62,6 +62,10 @@ def test_an_epoch_of_every_operator_is_timed(folder, monkeypatch):
     (row,) = pd.read_csv(folder / "results/music_cost.csv").to_dict("records")
     assert all(row[op] > 0 for op in ("undilated", "conv", "xd", "xd-grid"))
     assert row["xd-grid"] > row["xd"]
+    asked = (".", "--collections", "jsb", "--ops", "", "--cost", "--batch", "2")
+    call(monkeypatch, music_accuracy, *asked)
+    rows = pd.read_csv(folder / "results/music_cost.csv")
+    assert list(rows["batch"]) == [1, 2] and pd.isna(rows["xd-grid"][1]) and rows["xd"][1] > 0
 
 
 def test_digits_are_trained_once_and_summed_up(monkeypatch, tmp_path):
