@@ -110,7 +110,9 @@ def summary(rows: Rows, cost: Rows) -> str:
     text += markdown(pd.DataFrame(lines).fillna("")) + "\n\n" if lines else ""
     if len(cost.table):
         text += "Seconds of an epoch, forward and backward, so many pieces at a time:\n\n"
-        text += markdown(cost.table.drop(columns="machine").round(2).fillna("")) + "\n\n"
+        text += (
+            markdown(cost.table.drop(columns="machine").round(2).astype(object).fillna("")) + "\n\n"
+        )
     machines = {m: None for table in (rows.table, cost.table) for m in table.get("machine", [])}
     return text + "Machines:\n" + "\n".join(f"- {m}" for m in machines) + "\n"
 
