@@ -67,7 +67,7 @@ class AbstractCrops(Dataset):
 
     def crop(self, index: int) -> tuple[np.ndarray, np.ndarray]:
         """x and y of one index."""
-        raise NotImplementedError
+        raise TypeError(f"{type(self).__name__} must define crop()")
 
     def _cut(self, number: int, row: int, column: int) -> tuple[np.ndarray, np.ndarray]:
         window = number, slice(row, row + self.size), slice(column, column + self.size)

@@ -22,6 +22,11 @@ class Symmetrised(nn.Module):
 
     def __init__(self, network: nn.Module, names: Sequence[str]):
         super().__init__()
+        if not names:
+            raise ValueError(
+                "this network was not trained with augment=True, or its equation and grid have no "
+                "symmetry that it can follow; there is nothing to take the mean over"
+            )
         self.network, self.names = network, tuple(names)
 
     def forward(self, x: Tensor, coords: tuple[Tensor, ...] | None = None) -> Tensor:

@@ -184,13 +184,7 @@ class Run(AbstractRun):
         """
         from sciops.evaluation.symmetrised import Symmetrised
 
-        names = self.config["training"]["symmetries"]
-        if not names:
-            raise ValueError(
-                "this run was not trained with augment=True, or its equation and grid have no "
-                "symmetry that the network can follow; there is nothing to take the mean over"
-            )
-        model = Symmetrised(self.model, names).eval()
+        model = Symmetrised(self.model, self.config["training"]["symmetries"]).eval()
         run = Run(model, self.task, self.config, {}, self.history, self.path, self.data)
         run.data_marks = self.data_marks
         scores = {f"test_{k}": v for k, v in run.test_scores(progress=False).items()}
