@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 SCHEDULES = ("cosine", "step", "constant", "plateau")
-OPTIMISERS = ("adam", "sgd", "rmsprop")
+OPTIMISERS = ("adam", "adamw", "sgd", "rmsprop")
 
 
 @dataclass(frozen=True)
