@@ -76,7 +76,7 @@ def by_fft(x: Tensor, kernel: Tensor, periodic: tuple[bool, ...]) -> Tensor:
     size, axes = tuple(x.shape[2:]), tuple(range(-len(periodic), 0))
     circle = circles(size, tuple(kernel.shape[1:]), periodic)
     for axis, n in zip(axes, circle, strict=True):
-        kernel = _around(kernel, n, axis)
+        kernel = around(kernel, n, axis)
     spectrum = torch.fft.rfftn(x, circle, axes) * torch.fft.rfftn(kernel, circle, axes).conj()
     y = torch.fft.irfftn(spectrum, circle, axes)
     return y[(..., *(slice(n) for n in size))]
@@ -120,8 +120,8 @@ def direct_is_cheaper(
     return DIRECT * 2 * batch * math.prod(size) * math.prod(taps) <= by_transforms
 
 
-def _around(kernel: Tensor, n: int, axis: int) -> Tensor:
-    """Taps at j mod n; where there are more than n, those at one place are added."""
+def around(kernel: Tensor, n: int, axis: int) -> Tensor:
+    """The kernel on a circle of n points: taps at j mod n, those at one place added up."""
     taps = kernel.shape[axis]
     if taps <= n:
         pad = [0, n - taps]

@@ -1,14 +1,13 @@
-"""Fewer points for fewer frequencies: filters that end on a coarser grid, and the way back.
+"""Convolutions inside which the grid becomes coarser, and the way back.
 
-On a periodic axis the modes are cosines and sines of f = 0 … ⌊n/2⌋ waves per period; on an axis
-with ends they are cos πkx/E, k = 0 … n−1, on its extent E, which goes on evenly beyond both ends
-(no jump, and the end points of all grids coincide).  So frequencies are physical: f, or k/2E, in
-waves per unit of length, whatever the grid.
+    y = F⁻¹ crop( w · F x · F ψ )          w: weights of the frequencies, 0 beyond the highest
 
-    coarse = S_c diag(w) A x          A: analysis on the fine grid, S_c: synthesis on the coarse one
-    fine   = S A_c coarse             trigonometric interpolation
-
-with one matrix for each axis, or fast transforms where axes are long.
+A band of frequencies needs no more points than it has modes, so F⁻¹ is one of fewer points, and
+what follows is cheaper.  Frequencies are physical, f/P waves per unit of length on a circle of
+length P, the period of an axis or, if it has ends, room for x and half a kernel of zeros: so a band
+means the same on every grid.  Where nearly all modes are kept they are only weighted: the way back
+from a grid of their own would cost more than it saves.  It is interpolation, by a matrix for each
+axis: by the trigonometric polynomial of a period, or by cosines, which go on evenly beyond ends.
 """
 
 import math
@@ -20,135 +19,136 @@ from torch import Tensor
 
 from . import transforms
 from .butterfly import constant
+from .depthwise import around, fast_length
+from .size_masks import product_of
 
-LONGEST_DENSE = 512  # points of an axis up to which a matrix is faster than a transform
+WORTH = 0.75  # of the modes of an axis: if more are kept, the way back costs more than is saved
+LONGEST_DENSE = 512  # points of a period up to which a matrix is faster than a transform
 
 
-class Cropped(NamedTuple):
-    """An axis of n points whose modes 0 … highest are kept on `points` points."""
+class Band(NamedTuple):
+    """An axis of n points in a convolution that keeps some of its frequencies.
+
+    circle: points of the transform on the fine grid
+    modes:  of both signs that are kept, and points of the transform on the coarse grid
+    points: of the coarse grid; those beyond them are not between the ends of the axis
+    """
 
     n: int
-    highest: int
+    circle: int
+    modes: int
     points: int
     periodic: bool
 
-    def frequencies(self, extent: float) -> Tensor:
-        """Of the modes kept, in waves per unit of length; extent: period, or between the ends."""
-        return torch.arange(self.highest + 1) / (extent if self.periodic else 2 * extent)
+    def spacing(self, fine: float) -> float:
+        """Of the coarse grid."""
+        return fine * self.circle / self.modes
+
+    def frequencies(self, fine: float, *, one_sided: bool) -> Tensor:
+        """|f|/P of the modes, in the order of transforms; fine: spacing of the fine grid."""
+        period = self.circle * fine
+        if one_sided:
+            return torch.arange(self.modes // 2 + 1) / period
+        return torch.fft.fftfreq(self.modes, 1 / self.modes).abs() / period
 
 
-def cropped(n: int, extent: float, highest: float, periodic: bool) -> Cropped:
-    """The axis with modes up to a frequency, and no more points than they need, but three.
+def band_of(n: int, spacing: float, highest: float, reach: float, periodic: bool) -> Band:
+    """The axis with frequencies up to `highest`.
 
-    >>> cropped(64, 1.0, 10.5, True)
-    Cropped(n=64, highest=10, points=21, periodic=True)
-    >>> cropped(65, 1.0, 10.5, False)
-    Cropped(n=65, highest=21, points=22, periodic=False)
+    reach: of the kernel in both directions, in units of the axis' length as the spacing
+
+    >>> band_of(64, 1 / 64, 10.5, 0.5, True)
+    Band(n=64, circle=64, modes=21, points=21, periodic=True)
+    >>> band_of(65, 1 / 64, 10.5, 0.1, False)
+    Band(n=65, circle=72, modes=24, points=23, periodic=False)
     """
-    mode = max(1 if periodic else 2, math.floor(highest * extent * (1 if periodic else 2) + 1e-6))
-    points = 2 * mode + 1 if periodic else mode + 1
-    if points >= n:
-        return Cropped(n, n // 2 if periodic else n - 1, n, periodic)
-    return Cropped(n, mode, points, periodic)
+    circle = n if periodic else fast_length(n + math.ceil(reach / spacing + 0.5))
+    most = max(1, math.floor(highest * circle * spacing + 1e-6))
+    modes = fast_length(2 * most + 1)
+    if modes > WORTH * circle:
+        return Band(n, circle, circle, n, periodic)
+    points = modes if periodic else min(modes, math.ceil((n - 1) * modes / circle) + 1)
+    return Band(n, circle, modes, points, periodic)
 
 
-def low_passed(x: Tensor, axes: Sequence[Cropped], weights: Sequence[Tensor]) -> Tensor:
-    """(batch, channel, *n) -> (batch, channel, *points), each mode times its weight.
+def banded_convolution(
+    x: Tensor, kernel: Tensor, bands: Sequence[Band], filters: Sequence[Tensor]
+) -> Tensor:
+    """(batch, channel, *n) -> (batch, channel, *points), each channel with a kernel of its own.
 
-    weights: (highest + 1,) of each axis
+    kernel:  (channel, *taps) on the coarse grid, y[p] = Σⱼ k[j] x[p + j]
+    filters: weights of the modes of each axis, those of the last axis of f ≥ 0 only
     """
-    if max(axis.n for axis in axes) > LONGEST_DENSE:
-        for number, (axis, w) in enumerate(zip(axes, weights, strict=True)):
-            x = _transformed(x, 2 + number, axis.points, w, axis.periodic)
-        return x
-    like = (x.dtype, x.device)
-    pairs = [(axis.highest, axis.periodic, *like) for axis in axes]
-    inward = [_analysis(axis.n, *pair) for axis, pair in zip(axes, pairs, strict=True)]
-    outward = [_synthesis(axis.points, *pair) for axis, pair in zip(axes, pairs, strict=True)]
-    modes = transforms.analyse(x, inward)
-    for number, (axis, w) in enumerate(zip(axes, weights, strict=True)):
-        both = torch.cat([w, w[1:]]) if axis.periodic else w  # cosines and sines
-        modes = modes * both.view(-1, *[1] * (len(axes) - 1 - number))
-    return transforms.synthesise(modes, outward)
+    *others, last = bands
+    first = x.ndim - len(bands)
+    z = torch.fft.rfft(x, last.circle).narrow(-1, 0, last.modes // 2 + 1)
+    for axis, band in reversed(list(enumerate(others, first))):
+        z = _cropped(torch.fft.fft(z, band.circle, axis), band, axis)
+    z = z * _multiplier(kernel, bands, filters)
+    for axis, band in enumerate(others, first):
+        z = torch.fft.ifft(z, dim=axis).narrow(axis, 0, band.points)
+    return torch.fft.irfft(z, last.modes).narrow(-1, 0, last.points)
 
 
-def refined(x: Tensor, axes: Sequence[Cropped]) -> Tensor:
+def _cropped(z: Tensor, band: Band, axis: int) -> Tensor:
+    if band.modes == band.circle:
+        return z
+    low = z.narrow(axis, 0, (band.modes + 1) // 2)
+    return torch.cat([low, z.narrow(axis, band.circle - band.modes // 2, band.modes // 2)], axis)
+
+
+def _multiplier(kernel: Tensor, bands: Sequence[Band], filters: Sequence[Tensor]) -> Tensor:
+    """(channel, *modes), complex; with the mean over fewer points that the coarse transform has."""
+    axes = tuple(range(-len(bands), 0))
+    for axis, band in zip(axes, bands, strict=True):
+        kernel = around(kernel, band.modes, axis)
+    fewer = math.prod(band.modes / band.circle for band in bands)
+    return torch.fft.rfftn(kernel, dim=axes).conj() * (fewer * product_of(list(filters)))
+
+
+def refined(x: Tensor, bands: Sequence[Band]) -> Tensor:
     """(batch, channel, *points) -> (batch, channel, *n), the same function on the fine grid."""
-    if all(axis.points == axis.n for axis in axes):
+    if all(band.points == band.n for band in bands):
         return x
-    if max(axis.n for axis in axes) > LONGEST_DENSE:
-        for number, axis in enumerate(axes):
-            modes = axis.points // 2 + 1 if axis.periodic else axis.points
-            x = _transformed(x, 2 + number, axis.n, x.new_ones(modes), axis.periodic)
-        return x
-    return transforms.synthesise(x, [_interpolation(*axis, x.dtype, x.device) for axis in axes])
-
-
-# --- matrices -------------------------------------------------------------------------------------
-
-
-@constant
-def _analysis(n: int, highest: int, periodic: bool, dtype, device) -> Tensor:
-    """(modes, n): coefficients of cosines 0 … highest, and of sines 1 … highest if periodic."""
-    waves = _waves(n, highest, periodic)
-    if periodic:
-        weights = torch.full((highest + 1,), 2.0 / n, dtype=torch.float64)
-        weights[0] /= 2
-        if 2 * highest == n:
-            weights[-1] /= 2
-        weights = torch.cat([weights, weights[1:]])
-        return (waves * weights).T.contiguous().to(device, dtype)
-    weights = torch.full((highest + 1,), 2.0 / (n - 1), dtype=torch.float64)
-    weights[0] /= 2
-    if highest == n - 1:
-        weights[-1] /= 2
-    ends = torch.ones(n, dtype=torch.float64)
-    ends[0] = ends[-1] = 0.5
-    return (waves * weights * ends[:, None]).T.contiguous().to(device, dtype)
+    long = [band.periodic and band.n > LONGEST_DENSE for band in bands]
+    for axis, band in enumerate(bands):
+        if long[axis]:
+            z = torch.fft.rfft(x, dim=2 + axis)
+            z = z.narrow(2 + axis, 0, (band.points + 1) // 2) * (band.n / band.points)
+            x = torch.fft.irfft(z, band.n, dim=2 + axis)
+    kind = (x.dtype, x.device)
+    matrices = [
+        _identity(band.n, *kind) if by_transform else _interpolation(*band, *kind)
+        for band, by_transform in zip(bands, long, strict=True)
+    ]
+    return x if all(long) else transforms.synthesise(x, matrices)
 
 
 @constant
-def _synthesis(n: int, highest: int, periodic: bool, dtype, device) -> Tensor:
-    """(n, modes)."""
-    return _waves(n, highest, periodic).to(device, dtype)
+def _identity(n: int, dtype, device) -> Tensor:
+    return torch.eye(n, dtype=dtype, device=device)
 
 
 @constant
-def _interpolation(n: int, highest: int, points: int, periodic: bool, dtype, device) -> Tensor:
-    """(n, points): through the points of the coarse grid, on the fine one."""
+def _interpolation(n: int, circle: int, modes: int, points: int, periodic: bool, dtype, device):
+    """(n, points): what cosines, or cosines and sines, through the coarse points are at the fine.
+
+    Of an even number of points of a period the fastest wave is left out: it has no sine.
+    """
     if points == n:
-        return torch.eye(n, dtype=dtype, device=device)
-    inward = _analysis(points, highest, periodic, torch.float64, torch.device("cpu"))
-    return (_waves(n, highest, periodic) @ inward).to(device, dtype)
-
-
-def _waves(n: int, highest: int, periodic: bool) -> Tensor:
-    k = torch.arange(highest + 1, dtype=torch.float64)
-    j = torch.arange(n, dtype=torch.float64)
-    if not periodic:
-        return torch.outer(j, k * (math.pi / (n - 1))).cos()
-    angle = torch.outer(j, k * (2 * math.pi / n))
-    sines = angle.sin()
-    if 2 * highest == n:
-        sines[:, -1] = 0  # as sampled, up to rounding
-    return torch.cat([angle.cos(), sines[:, 1:]], 1)
-
-
-# --- fast transforms ------------------------------------------------------------------------------
-
-
-def _transformed(x: Tensor, axis: int, points: int, weights: Tensor, periodic: bool) -> Tensor:
-    """The same along one axis, by transforms; an axis with ends is continued evenly."""
-    x = x.movedim(axis, -1)
-    if not periodic:
-        x = torch.cat([x, x[..., 1:-1].flip(-1)], -1)
-    before, after = x.shape[-1], points if periodic else 2 * (points - 1)
-    modes = torch.arange(len(weights), device=x.device)
-    factor = _times(modes, before) / _times(modes, after) * (after / before)
-    spectrum = torch.fft.rfft(x)[..., : len(weights)] * (weights * factor.to(weights))
-    return torch.fft.irfft(spectrum, after)[..., :points].movedim(-1, axis)
-
-
-def _times(modes: Tensor, n: int) -> Tensor:
-    """How often a mode is in a transform of n points: f and −f, which may be one."""
-    return 2 - ((modes == 0) | (2 * modes == n)).double()
+        return _identity(n, dtype, device)
+    at = torch.arange(n, dtype=torch.float64) * (modes / circle)  # in coarse steps
+    own = torch.arange(points, dtype=torch.float64)
+    if periodic:
+        f = torch.arange(1, (points + 1) // 2, dtype=torch.float64)
+        angle = torch.outer(at, f * (2 * math.pi / points))
+        base = torch.outer(own, f * (2 * math.pi / points))
+        waves = angle.cos() @ base.cos().T + angle.sin() @ base.sin().T
+        return ((1 + 2 * waves) / points).to(device, dtype)
+    k = torch.arange(points, dtype=torch.float64) * (math.pi / (points - 1))
+    weights = torch.full((points,), 2.0 / (points - 1), dtype=torch.float64)
+    weights[0] = weights[-1] = 1.0 / (points - 1)
+    ends = torch.ones(points, dtype=torch.float64)
+    ends[0] = ends[-1] = 0.5
+    waves = (torch.outer(at, k).cos() * weights) @ torch.outer(k, own).cos()
+    return (waves * ends).to(device, dtype)

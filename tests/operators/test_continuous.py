@@ -114,7 +114,7 @@ def test_projection_keeps_a_neighbour():
     layer = ContinuousConv(1, (11,), periodic=(False,))
     layer.sigma.data.fill_(1e-3)
     layer.project()
-    assert float(layer.sigma) == pytest.approx(least_sigma(0.1))
+    assert layer.sigma.item() == pytest.approx(least_sigma(0.1))
     assert gaussian_cutoff(least_sigma(0.1)) == pytest.approx(0.2)
 
 
