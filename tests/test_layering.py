@@ -49,10 +49,10 @@ ARROWS = {
         *("atomic", "backbones", "cosmic", "data", "domains", "metrics", "music", "proteins"),
         *("runs", "task", "version"),
     },
-    "plots": {"data", "evaluation", "metrics", "operators", "runs", "task"},
+    "plots": {"backbones", "data", "evaluation", "metrics", "operators", "runs", "task"},
     "reporting": {
         *("atomic", "evaluation", "metrics", "operators", "plots", "proteins", "runs", "task"),
-        *("config", "cosmic", "music", "searching", "version"),
+        *("backbones", "config", "cosmic", "music", "searching", "version"),
     },
     "runs": {
         *("atomic", "backbones", "catalogue", "checkpoint", "config", "cosmic", "data", "domains"),

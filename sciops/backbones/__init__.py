@@ -7,6 +7,7 @@ from torch import nn
 
 from sciops.task import Task
 
+from .ccnn import Ccnn
 from .cell_network import field_network
 from .choice import OPERATORS
 from .classifiers import CLASSIFIERS, make_classifier
@@ -17,11 +18,13 @@ from .image_masks import mask_network
 from .neuralop_fno import NeuralopFno
 from .normalized import Normalized
 from .tcn import Tcn
+from .trimmed import with_found
 from .unet import UNet
 
 __all__ = [
     "BASELINES",
     "CLASSIFIERS",
+    "Ccnn",
     "FnoCnn",
     "NeuralopFno",
     "Normalized",
@@ -32,7 +35,11 @@ __all__ = [
     "make_classifier",
 ]
 
-BASELINES: dict[str, Callable[..., nn.Module]] = {"unet": UNet, "neuralop": NeuralopFno}
+BASELINES: dict[str, Callable[..., nn.Module]] = {
+    "unet": UNet,
+    "neuralop": NeuralopFno,
+    "dnarch": Ccnn,
+}
 
 
 def make_backbone(task: Task, op: str, **options) -> Normalized:
@@ -51,8 +58,14 @@ def make_backbone(task: Task, op: str, **options) -> Normalized:
 
 
 def build_model(task: Task, description: Mapping[str, Any]) -> nn.Module:
-    """A network by its description: op, backbone or forecast (None or which) and its options."""
+    """A network by its description: op, backbone or forecast (None or which) and its options.
+
+    A continuous CNN may have `found`, the sizes of the plain network that was made of it.
+    """
     options = dict(description)
+    if "found" in options:
+        found = options.pop("found")
+        return with_found(build_model(task, options), found)
     op, forecast = options.pop("op"), options.pop("forecast", None)
     backbone = options.pop("backbone", None)
     if backbone == "distance_map":
@@ -64,7 +77,7 @@ def build_model(task: Task, description: Mapping[str, Any]) -> nn.Module:
     if backbone == "image_mask":
         return mask_network(task, op, **options)
     if backbone in CLASSIFIERS:
-        if op != "conv":
+        if op not in ("conv", "dnarch"):
             raise ValueError(f"{backbone!r} is made with op='conv'; sciops.relax makes it {op!r}")
         return make_classifier(task, backbone, **options)
     if forecast is None:

@@ -7,6 +7,7 @@ resnet20        of 20 layers; depth= for more
 spherical-cnn   for images of the sphere
 text-cnn        Kim's, for sequences
 linear          linear layers only, the control
+ccnn            continuous convolutions; with learn="KRWD" their sizes are learned
 """
 
 from collections.abc import Callable
@@ -16,9 +17,17 @@ from torch import Tensor, nn
 
 from sciops.task import Task
 
-from .lenet import LeNet, LinearNetwork, PaddedLeNet, SphericalCnn, WideLeNet
+from .ccnn import Ccnn
+from .lenet import LeNet, LinearNetwork, PaddedLeNet, SphericalCnn, WideLeNet, expect_classes
 from .resnet_cifar import CifarResNet
 from .text_cnn import TextCnn
+
+
+def _ccnn(task: Task, *, learn: str = "", **options) -> Ccnn:
+    """Pixels are cells, and where they are is not said."""
+    expect_classes(task)
+    return Ccnn(task, learn=learn, positions=False, cells=True, **options)
+
 
 CLASSIFIERS: dict[str, Callable[..., nn.Module]] = {
     "lenet": LeNet,
@@ -28,6 +37,7 @@ CLASSIFIERS: dict[str, Callable[..., nn.Module]] = {
     "spherical-cnn": SphericalCnn,
     "text-cnn": TextCnn,
     "linear": LinearNetwork,
+    "ccnn": _ccnn,
 }
 
 

@@ -113,15 +113,27 @@ def _sizes(parts: Parts) -> dict[str, Any]:
 
 def trimmed(model: nn.Module) -> nn.Module:
     """A copy of a model in which its continuous CNN has become one of plain layers."""
-    network = ccnn_in(model)
-    if network is None:
-        raise ValueError("there is no continuous CNN in this model; train one with op='dnarch'")
+    network = _expect_ccnn(model)
+    plain = with_found(model, found_sizes(network))
+    next(m for m in plain.modules() if isinstance(m, TrimmedCcnn)).load_state_dict(_state(network))
+    return plain
+
+
+def with_found(model: nn.Module, found: Mapping[str, Any]) -> nn.Module:
+    """A copy of a model whose continuous CNN is one of plain layers of these sizes, untrained."""
+    network = _expect_ccnn(model)
     options = dict(positions=network.positions, cells=network.cells, dropout=network.dropout)
-    plain = TrimmedCcnn(network.task, found_sizes(network), **options)
-    plain.load_state_dict(_state(network))
+    plain = TrimmedCcnn(network.task, found, **options)
     reference = next(network.parameters())
     plain.to(reference.device, reference.dtype).train(network.training)
     return copy.deepcopy(model, {id(network): plain})
+
+
+def _expect_ccnn(model: nn.Module) -> Ccnn:
+    network = ccnn_in(model)
+    if network is None:
+        raise ValueError("there is no continuous CNN in this model; train one with op='dnarch'")
+    return network
 
 
 def ccnn_in(model: nn.Module) -> Ccnn | None:

@@ -5,13 +5,16 @@ Nothing is shown or saved: `fields(…).savefig("fields.png")`, or the last line
 
 from .curves import comparison, history, resolutions, spectra
 from .field_panels import fields
+from .found_sizes import architecture, complexity_curve, size_masks
 from .map_panels import operators
 from .rollout import rollout_figure
 from .search import distance_curves, filters
 from .shown import spectra_of
 
 __all__ = [
+    "architecture",
     "comparison",
+    "complexity_curve",
     "distance_curves",
     "fields",
     "filters",
@@ -19,6 +22,7 @@ __all__ = [
     "operators",
     "resolutions",
     "rollout_figure",
+    "size_masks",
     "spectra",
     "spectra_of",
 ]

@@ -5,7 +5,7 @@
 TASKS = {
     "protein": "conv, dilated, unet, xd-hybrid (if not given) or xd-grid",
     "music": "conv, undilated, xd (if not given) or xd-grid",
-    "cosmic": "unet, unet-xd (if not given), unet-xd-grid, resnet, resnet-xd, resnet-xd-grid, fno "
-    "or xd",
-    "vision": "conv, xd (if not given), kop, discrete, klayer or linear",
+    "cosmic": "unet, unet-xd (if not given), unet-xd-grid, resnet, resnet-xd, resnet-xd-grid, fno, "
+    "xd or dnarch",
+    "vision": "conv, xd (if not given), kop, discrete, klayer, linear or dnarch",
 }

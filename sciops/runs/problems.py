@@ -119,12 +119,18 @@ def of_fields(
         *(train, *(MemorySamples(tree[s].to_dataset(), task) for s in ("val", "test"))),
         loss=relative_l2,
         metric=relative_l2,
-        training=changed(settings(name, "xd").training, arch_rate=ARCHITECTURE_RATES.get(op)),
+        training=_field_training(name, op),
         layers=("model.blocks.*.operator",),  # not the pointwise maps between them
         network={"name": "fno-cnn", **own},
         data=described,
         title=str(tree["train"].attrs.get("title") or name),
     )
+
+
+def _field_training(name: str, op: str) -> Training:
+    if op == "dnarch":
+        return settings(name, op).training
+    return changed(settings(name, "xd").training, arch_rate=ARCHITECTURE_RATES.get(op))
 
 
 def _fields(name: str, data, options: Mapping[str, Any], parameters: dict, progress: bool):

@@ -46,8 +46,8 @@ def search(
 
     Args:
         task_name: "digits" or "vision" (images), "darcy" or "burgers".
-        space: "xd", "kop", "discrete", "nos"; "klayer" and "linear" are controls with nothing to
-            search; or a member of `sciops.searching.spaces`.
+        space: "xd", "kop", "discrete", "nos", "dnarch"; "klayer" and "linear" are controls with
+            nothing to search; or a member of `sciops.searching.spaces`.
         strategy: "joint", "restarts", "bilevel", "random", or one with its options.
         budget: epochs of the search.
         seed: of weights, starts, draws and the order of samples.

@@ -3,13 +3,15 @@
 import dataclasses
 
 from .discrete_space import DiscreteSpace
+from .dnarch_space import DnarchSpace
 from .fixed_spaces import KLayers, Linear
 from .kaleidoscope_spaces import KOperations, XDSpace
 from .nos_space import NosSpace
 from .space import AbstractSpace
 
 SPACES: dict[str, type[AbstractSpace]] = {
-    kind.name: kind for kind in (XDSpace, KOperations, DiscreteSpace, KLayers, Linear, NosSpace)
+    kind.name: kind
+    for kind in (XDSpace, KOperations, DiscreteSpace, KLayers, Linear, NosSpace, DnarchSpace)
 }
 
 

@@ -12,11 +12,14 @@ from tests.contracts import random_tensor
 
 
 def filters(bands, value=None) -> list[torch.Tensor]:
-    """Weights of all modes: ones, or drawn."""
-    lengths = [b.modes for b in bands[:-1]] + [bands[-1].modes // 2 + 1]
-    if value is None:
-        return [torch.ones(m, dtype=torch.float64) for m in lengths]
-    return [0.5 + random_tensor(m, dtype=torch.float64, seed=m).sigmoid() for m in lengths]
+    """Weights of all modes, the same for f and −f: ones, or drawn."""
+    found = []
+    for axis, band in enumerate(bands):
+        waves = band.frequencies(1.0, one_sided=axis == len(bands) - 1) * band.circle
+        one = torch.ones(band.modes, dtype=torch.float64)
+        drawn = one if value is None else 0.5 + torch.sigmoid(one.cumsum(0))
+        found.append(drawn[waves.round().long()])
+    return found
 
 
 @pytest.mark.parametrize(
