@@ -77,7 +77,7 @@ class Sizes(AbstractSearchable):
         ends: tuple[int, int, bool],
         *,
         tau: Temperatures,
-        cost: float = 0.1,
+        cost: float = 1.0,
         target: float = 1.0,
     ):
         super().__init__()

@@ -64,7 +64,7 @@ DNARCH = {  # of Romero & Zeghidour 2023 on NAS-Bench-360's cosmic rays; rates o
     ),
     "paper": Recipe(
         128,
-        dict(width=140, hidden=128, layers=4, dropout=0.3, tau_resolution=100.0),
+        dict(width=140, hidden=128, layers=4, dropout=0.3, tau_resolution=100.0, cost=0.1),
         Training(
             310,
             8,

@@ -37,7 +37,7 @@ class DnarchSpace(AbstractSpace):
     width: int = 16
     blocks: int = 4
     dropout: float = 0.0
-    cost: float = 0.1
+    cost: float = 1.0
     target: float = 1.0
 
     name: ClassVar[str] = "dnarch"
