@@ -133,8 +133,8 @@ class Loop(pl.LightningModule):
 
     def with_penalties(self, loss: Tensor) -> Tensor:
         """The loss and what architectures add to it; errors of the history are without."""
-        penalties = (module.penalty() for module in self.searchables)
-        return sum((p for p in penalties if p is not None), loss)
+        found = (module.penalty() for module in self.searchables)
+        return sum((p for p in found if p is not None), loss)
 
     def descend(self, loss: Tensor) -> None:
         """A step of all optimisers."""

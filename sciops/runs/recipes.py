@@ -47,7 +47,7 @@ GRIDS = {"burgers": 256, "darcy": 43, "navier_stokes": 32}
 SAMPLES = {"burgers": 500, "darcy": 400, "navier_stokes": 100}
 EPOCHS = {"burgers": 40, "darcy": 20, "navier_stokes": 20}
 ARCHITECTURE_RATES = {"burgers": 1e-4, "darcy": 3e-3, "navier_stokes": 3e-3}
-DNARCH_RATES = 3e-3, 2e-3  # of weights, and of masks
+DNARCH_RATES = 1e-2, 2e-3  # of weights, and of masks
 
 
 def _quick(name: str, op: str) -> Settings:
