@@ -21,7 +21,8 @@ Fitness = Callable[[Sequence[C]], np.ndarray]  # of candidates, (candidate,)
 def expected_improvement(mean: np.ndarray, deviation: np.ndarray, best: float) -> np.ndarray:
     """EI of normal scores, (candidate,).
 
-    >>> expected_improvement(np.array([0.0, 1.0]), np.array([1.0, 1e-6]), best=0.0).round(4).tolist()
+    >>> mean, deviation = np.array([0.0, 1.0]), np.array([1.0, 1e-6])
+    >>> expected_improvement(mean, deviation, best=0.0).round(4).tolist()
     [0.3989, 0.0]
     """
     z = (best - mean) / deviation

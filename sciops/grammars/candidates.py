@@ -12,6 +12,7 @@ from numpy.random import Generator
 from .labelled_graph import LabelledGraph
 
 C = TypeVar("C")
+KERNELS = ("hierarchical", "flat")  # compare all levels of candidates, or the full graphs
 
 
 @dataclass(frozen=True)

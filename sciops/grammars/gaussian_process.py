@@ -21,10 +21,10 @@ import torch
 from scipy.optimize import minimize
 from torch import Tensor
 
+from .candidates import KERNELS
 from .labelled_graph import LabelledGraph
 from .wl_kernel import ColourTable, products
 
-KERNELS = ("hierarchical", "flat")
 FIRST_H, INNER_H = 1, 2  # of the coarsest level, and of the others but the full graph
 FULL_H = range(5)  # of the full graph: the likeliest
 LOGITS = (-5.0, 5.0)  # bounds of a

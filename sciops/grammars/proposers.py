@@ -2,7 +2,7 @@
 
     random      any candidate
     evolution   regularised evolution: the best of some recent candidates is mutated
-    bayes       the largest expected improvement under a Gaussian process of Weisfeiler–Lehman kernels
+    bayes       the largest expected improvement under a Gaussian process of graphs
 
 A proposer is a frozen dataclass without a state: its proposal follows from its options, the trials
 so far and the generator alone, so that a study that is resumed goes on as if nothing had happened.
@@ -13,14 +13,16 @@ import dataclasses
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.random import Generator
 
 from .acquisition import Evolution, expected_improvement
-from .candidates import C, CandidateSpace, Trial
-from .gaussian_process import KERNELS, GaussianProcess, fit_gaussian_process
+from .candidates import KERNELS, C, CandidateSpace, Trial
+
+if TYPE_CHECKING:
+    from .gaussian_process import GaussianProcess
 
 DRAWS = 100  # to find a new candidate
 ELITE = 10  # candidates with the best scores, from which the acquisition's evolution starts
@@ -150,8 +152,10 @@ def make_proposer(proposer: str, **options) -> AbstractProposer:
 
 def fit_surrogate(
     space: CandidateSpace[C], trials: Sequence[Trial[C]], kernel: str = "hierarchical"
-) -> GaussianProcess:
+) -> "GaussianProcess":
     """The Gaussian process of trials; failed ones get the worst score of the others."""
+    from .gaussian_process import fit_gaussian_process  # torch, which other proposers do without
+
     worst = max((trial.score for trial in finished(trials)), default=0.0)
     scores = [trial.score if math.isfinite(trial.score) else worst for trial in trials]
     return fit_gaussian_process([space.levels(t.candidate) for t in trials], scores, kernel)

@@ -1,4 +1,4 @@
-"""The shared contract of the proposers, what each does, and that knowing more needs fewer trials."""
+"""The contract of the proposers, what each does, and that knowing more needs fewer trials."""
 
 import itertools
 import math
@@ -116,7 +116,7 @@ def test_failed_trials_count_as_the_worst():
 
 
 def test_bayes_needs_fewer_trials_than_random_and_evolution():
-    """To the best 0.1 % of 65 536 terms, ten seeds."""
+    """To the best 0.09 % of 65 536 terms, ten seeds."""
     target, limit = 1.2, 100
     needed = {
         name: [trials_to(target, name, seed, limit) for seed in range(10)] for name in PROPOSERS
