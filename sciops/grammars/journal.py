@@ -107,7 +107,7 @@ class Journal:
             if attempt.count < self.attempts:
                 attempt.note("attempts", attempt.count + 1)
                 return attempt
-            attempt.fail(f"its process died {attempt.count} times, the last time without a word")
+            attempt.fail(f"its process died {attempt.count} times")
         lock.release()
         return None
 
@@ -198,7 +198,14 @@ class Attempt:
         self._trial.set_user_attr(name, value)
 
     def release(self) -> None:
+        """Let others take the trial over, if it has not ended."""
         self._lock.release()
+
+    def __enter__(self) -> "Attempt":
+        return self
+
+    def __exit__(self, *exception) -> None:
+        self.release()
 
     def _end(self, state: str, score: float | None = None, reason: str | None = None) -> None:
         from optuna.trial import TrialState
@@ -252,14 +259,15 @@ def _open_study(file: Path, early_stopping: EarlyStopping | None) -> "Study":
             f"{file} is not the journal of a study, or is damaged ({error}); remove it, or choose "
             "another folder"
         ) from error
+    options = {
+        "storage": storage,
+        "study_name": "study",
+        "sampler": optuna.samplers.RandomSampler(seed=0),  # never asked: proposers choose
+        "pruner": early_stopping.pruner() if early_stopping else optuna.pruners.NopPruner(),
+    }
     with _quiet(optuna.logging):
-        return optuna.create_study(
-            storage=storage,
-            study_name="study",
-            sampler=optuna.samplers.RandomSampler(seed=0),  # never asked: proposers choose
-            pruner=early_stopping.pruner() if early_stopping else optuna.pruners.NopPruner(),
-            load_if_exists=True,
-        )
+        begun = optuna.get_all_study_names(storage)
+        return optuna.load_study(**options) if begun else optuna.create_study(**options)
 
 
 @contextlib.contextmanager

@@ -137,7 +137,8 @@ def _work(objective, space, proposer, n_trials, folder, seed, early_stopping, at
     while parent is None or parent.is_alive():
         attempt = journal.claim(n_trials, propose)
         if attempt is not None:
-            _run(objective, space, attempt)
+            with attempt:
+                _run(objective, _read(space, attempt.candidate), attempt)
         elif journal.is_over(n_trials):
             return
         else:
@@ -151,8 +152,7 @@ def _tried(journal: Journal, space: CandidateSpace[C]) -> tuple[list[Trial[C]], 
     return ended, [r.candidate for r in records if r.state == "running"]
 
 
-def _run(objective: Objective, space: CandidateSpace[C], attempt: Attempt) -> None:
-    candidate = _read(space, attempt.candidate)
+def _run(objective: Objective, candidate: C, attempt: Attempt) -> None:
     try:
         attempt.finish(objective(candidate, attempt))
     except TrialStopped as stopped:
@@ -162,8 +162,6 @@ def _run(objective: Objective, space: CandidateSpace[C], attempt: Attempt) -> No
     except KeyboardInterrupt:
         attempt.forget()
         raise
-    finally:
-        attempt.release()
 
 
 def _record(trial: "FrozenTrial", space: CandidateSpace[C]) -> TrialRecord[C]:

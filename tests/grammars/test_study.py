@@ -48,7 +48,9 @@ def test_the_same_seed_gives_the_same_sequence(tmp_path, name):
     assert outcome(run(tmp_path / "other", name, seed=1)) != outcome(whole)
     assert [r.number for r in whole.records] == list(range(TRIALS))
     assert whole.best.score == min(term_toy.objective(r.candidate) for r in whole.records)
+    journal = (tmp_path / "whole" / "journal.log").read_bytes()
     assert outcome(read_study(tmp_path / "whole", term_toy.space())) == outcome(whole)
+    assert (tmp_path / "whole" / "journal.log").read_bytes() == journal  # reading leaves no trace
 
 
 def test_killed_and_resumed_it_goes_on_the_same(tmp_path):
@@ -196,15 +198,16 @@ def test_a_report_that_is_no_number_fails_the_trial(tmp_path):
 def test_proposers_see_what_is_pending(tmp_path):
     journal, seen = Journal(tmp_path), []
     terms = [("chain", *[("line", "conv", "conv")] * 3), ("ladder", *[("line", "xd", "xd")] * 3)]
-    done = journal.claim(9, lambda number: repr(terms[0]))
-    done.finish(2.0)
-    done.release()
-    held = journal.claim(9, lambda number: repr(terms[1]))
-    last = journal.claim(9, lambda number: seen.append(_tried(journal, term_toy.space())) or "()")
-    ((trials, pending),) = seen
+
+    def propose(number):
+        seen.append(_tried(journal, term_toy.space()))
+        return repr(terms[number % 2])
+
+    with journal.claim(9, propose) as done:
+        done.finish(2.0)
+    with journal.claim(9, propose), journal.claim(9, propose):
+        trials, pending = seen[-1]
     assert [(t.candidate, t.score) for t in trials] == [(terms[0], 2.0)] and pending == [terms[1]]
-    held.release()
-    last.release()
 
 
 def test_an_interrupted_attempt_does_not_count(tmp_path):
