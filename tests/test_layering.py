@@ -32,6 +32,7 @@ ARROWS = {
     "vision": {"task", "data", "domains"},
     "catalogue": {"cosmic", "domains", "data", "music", "proteins", "vision"},
     "backbones": {"operators", "task"},
+    "grammars": set(),
     "searching": {
         *("atomic", "backbones", "checkpoint", "config", "data", "operators", "plots", "task"),
         *("reporting", "training", "training_bar"),
@@ -65,10 +66,12 @@ PLACES = set(ARROWS).union(*ARROWS.values())
 HEAVY = {
     *("neuralop", "pytorch_lightning", "lightning", "xarray", "zarr", "Bio", "matplotlib"),
     *("pandas", "h5py", "dask", "distributed", "sklearn", "astropy", "astroscrappy", "PIL"),
+    "optuna",
 }
 LIGHT_PLACES = {
     "__init__",
     "operators",
+    "grammars",
     "searching",
     "data",
     "cosmic",
