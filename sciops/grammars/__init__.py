@@ -1,0 +1,1 @@
+"""Grammars: spaces of architectures as algebra.  Nothing here builds a network."""
