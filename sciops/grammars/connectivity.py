@@ -41,3 +41,13 @@ def has_a_way(part: Term, topologies: Mapping[str, Topology]) -> bool:
 def zeros(part: Term) -> frozenset[int]:
     """Numbers of the arguments that are `zero`."""
     return frozenset([i for i, arg in enumerate(part.args) if arg.head == ZERO])
+
+
+def without_dead_parts(term: Term, topologies: Mapping[str, Topology]) -> Term:
+    """With `zero` for topologies that have no way from source to sink."""
+    if not term.args:
+        return term
+    args = tuple(without_dead_parts(arg, topologies) for arg in term.args)
+    if any(new is not old for new, old in zip(args, term.args, strict=True)):
+        term = Term(term.head, args)
+    return term if has_a_way(term, topologies) else Term(ZERO)

@@ -10,9 +10,10 @@ the name of the topology.  The last level is the whole term.
 """
 
 from collections.abc import Iterator, Mapping
+from functools import cache, lru_cache
 from itertools import count
 
-from .connectivity import has_a_way, zeros
+from .connectivity import without_dead_parts, zeros
 from .grammar import IDENTITY, ZERO, Grammar, is_symbol
 from .labelled_graph import LabelledGraph
 from .motifs import SHARED, expanded
@@ -32,7 +33,7 @@ def term_graph(term: Term, topologies: Mapping[str, Topology]) -> LabelledGraph:
     >>> graph.labels, graph.edges
     (('input', 'conv3', 'relu', 'output'), ((0, 1), (0, 3), (1, 2), (2, 3)))
     """
-    term = _without_dead_parts(expanded(term), topologies)
+    term = without_dead_parts(expanded(term), topologies)
     return _graph(_edges(term, topologies, term.depth))
 
 
@@ -44,18 +45,20 @@ def level_graphs(term: Term, grammar: Grammar, *, levels: int | None = None) -> 
     levels = hierarchy(grammar) if levels is None else levels
     if not isinstance(levels, int) or levels < 1:
         raise ValueError(f"levels={levels!r} must be a whole number ≥ 1")
-    term = _without_dead_parts(expanded(term), grammar.topologies)
+    term = without_dead_parts(expanded(term), grammar.topologies)
     deepest = min(levels, term.depth)
     shown = [*range(deepest - 1), term.depth]  # the last one is the whole term
     graphs = [_graph(_edges(term, grammar.topologies, level)) for level in shown]
     return graphs + graphs[-1:] * (levels - deepest)
 
 
+@lru_cache(maxsize=64)
 def hierarchy(grammar: Grammar) -> int:
     """How many levels the deepest term has: its nested topologies, one at least."""
     if grammar.recursive:
         raise ValueError("the grammar is recursive and has any number of levels; say levels=…")
 
+    @cache
     def nested(pattern: Term) -> int:
         if is_symbol(pattern):
             return max(map(nested, grammar.productions[pattern.head]))
@@ -64,16 +67,6 @@ def hierarchy(grammar: Grammar) -> int:
         return 1 + max(map(nested, pattern.args)) if pattern.args else 0
 
     return max(1, nested(Term(grammar.start)))
-
-
-def _without_dead_parts(term: Term, topologies: Mapping[str, Topology]) -> Term:
-    """With `zero` for topologies that have no way from source to sink."""
-    if not term.args:
-        return term
-    args = tuple(_without_dead_parts(arg, topologies) for arg in term.args)
-    if any(new is not old for new, old in zip(args, term.args, strict=True)):
-        term = Term(term.head, args)
-    return term if has_a_way(term, topologies) else Term(ZERO)
 
 
 def _edges(term: Term, topologies: Mapping[str, Topology], level: int) -> Iterator[Edge]:
