@@ -1,19 +1,21 @@
 """Primitives of terms, by name: layers from `channels` to as many, sized from the Task.
 
-conv3 conv5 …         convolutions of so many taps an axis; pointwise has one tap and a bias
-dilated3 …            the same, taps two points apart;  depthwise3 …  each channel by itself
-fourier8 …            Fourier layers of so many frequencies of each sign
-xd8 …                 XD that starts as such a layer;  xdconv5 …  as a convolution of 5 × 5 taps
-xdgrid3 …             XD as published, on the grid of the Task only
-spatial_attention, channel_attention             x ⊙ A(x)
-dynamic_conv_3, dynamic_conv_5                   x ⊛ D(x)
-sep_conv_3, dil_conv_3, avg_pool_3, …            the feature transformations of DARTS
-avg_pool, max_pool                               over 3 points an axis
-relu, gelu, …                                    activations
-batch, instance, layer                           normalisation; layer: over channels and points
-lift16 …              pointwise, to so many channels
-down                  the mean over 3 points at every second one
-resBlock              of NAS-Bench-201: half the grid, twice the channels
+    conv3 conv5 …         convolutions of so many taps an axis; pointwise has one tap and a bias
+    dilated3 …            the same, taps two points apart;  depthwise3 …  each channel by itself
+    fourier8 …            Fourier layers of so many frequencies of each sign, an even number
+    xd8 …                 XD that starts as such a layer;  xdconv5 …  as a convolution of 5 × 5 taps
+    xdgrid3 …             XD as published, on the grid of the Task only
+    spatial_attention, channel_attention             x ⊙ A(x)
+    dynamic_conv_3, dynamic_conv_5                   x ⊛ D(x)
+    sep_conv_3, dil_conv_3, avg_pool_3, …            the feature transformations of DARTS
+    avg_pool, max_pool                               over 3 points an axis
+    relu, gelu, …                                    activations
+    batch, instance, layer                           normalisation; layer: over channels and points
+    lift16 …              pointwise, to so many channels
+    down                  the mean over 3 points at every second one
+    resBlock              of NAS-Bench-201: half the grid, twice the channels
+
+All but the last two rows keep the grid, and all but lifts and resBlock the channels.
 """
 
 import math

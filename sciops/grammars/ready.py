@@ -11,7 +11,7 @@ Names of primitives are those of `sciops.backbones.term_primitives`.  FNO is a t
 """
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 
 from .grammar import Grammar, parse_grammar
 from .motifs import with_motif
@@ -37,7 +37,7 @@ ACT      -> gelu | silu | relu | id
 SIZES = {  # by dimension: widths, and frequencies of Fourier layers and XD
     1: (("lift16", "lift32", "lift48"), (8, 16)),
     2: (("lift12", "lift16", "lift24"), (6, 12)),
-    3: (("lift8", "lift12"), (3, 5)),
+    3: (("lift8", "lift12"), (4, 6)),
 }
 HIERARCHICAL = """
 D2        -> Linear3(D1, D1, D0) | Linear3(D0, D1, D1) | Linear4(D1, D1, D0, D0)
@@ -76,7 +76,7 @@ DIGITS = """
 NET  -> Linear2(lift8, BODY)
 BODY -> Linear3(UNIT, down, UNIT) | Linear3(down, UNIT, UNIT)
 UNIT -> Linear2(OP, ACT) | Residual2(OP, id, ACT)
-OP   -> conv3 | conv1 | dilated3 | fourier3 | avg_pool
+OP   -> conv3 | conv1 | dilated3 | fourier4 | avg_pool
 ACT  -> relu | tanh
 """
 
@@ -106,7 +106,7 @@ def _fields(n_axes: int) -> Grammar:
 NAMES = ("fields", "nasbench201-hierarchical", "nasbench201-cell", "activations", "digits")
 
 
-@lru_cache(maxsize=None)
+@cache
 def ready_space(name: str, n_axes: int = 2) -> ReadySpace:
     """A space by its name, for so many axes.
 

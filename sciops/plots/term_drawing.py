@@ -1,11 +1,12 @@
 """A term as a picture: what computes, and what goes into what.
 
-Nodes are in layers, each as far to the right as the longest way from the input.  Within a layer they
-are sorted by the mean height of their neighbours, a few times in both directions; an edge that
+Nodes are in layers, each as far to the right as the longest way from the input.  Within a layer
+they are sorted by the mean height of their neighbours, a few times in both directions; an edge that
 passes over layers keeps a place in each of them, so that it does not run through other nodes.
 """
 
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from sciops.grammars.graphs import INPUT, OUTPUT, term_graph
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
 
 SWEEPS = 6
 MOST_NODES = 400
-SIGNAL = 0.78  # inches between layers for each of its sides, and between rows
-ROW = 0.62
+BETWEEN, LETTER, ROW = 0.55, 0.085, 0.62  # inches: between layers, of a letter, of a row
 Place = tuple[float, float]
 
 
@@ -45,8 +45,7 @@ def architecture(
         )
     rows = layers_of(graph)
     places = places_of(rows)
-    longest = max(len(label) for label in graph.labels)
-    across = 0.09 * longest + 2 * SIGNAL - 0.75
+    across = BETWEEN + LETTER * max(len(label) for label in graph.labels)
     heights = [y for _, y in places.values()]
     tall = max(heights) - min(heights) + 1
     figure = new_figure(max(3.0, across * len(rows)), max(1.2, ROW * tall + 0.4))
@@ -77,9 +76,8 @@ def layers_of(graph: LabelledGraph) -> list[list]:
         for layer in range(1, len(rows)) if forth else range(len(rows) - 2, -1, -1):
             before = rows[layer - 1] if forth else rows[layer + 1]
             height = {node: i - (len(before) - 1) / 2 for i, node in enumerate(before)}
-            rows[layer].sort(
-                key=lambda node, h=height: _mean([h[n] for n in beside[node] if n in h])
-            )
+            heights = {n: _mean([height[m] for m in beside[n] if m in height]) for n in rows[layer]}
+            rows[layer].sort(key=heights.__getitem__)
     return rows
 
 
@@ -101,7 +99,7 @@ def _neighbours(graph: LabelledGraph, depth: list[int]) -> dict:
     beside: dict = {node: [] for node in range(len(graph.labels))}
     for tail, head in graph.edges:
         way = _steps(tail, head, depth)
-        for a, b in zip(way, way[1:], strict=False):
+        for a, b in pairwise(way):
             beside.setdefault(a, []).append(b)
             beside.setdefault(b, []).append(a)
     return beside
@@ -122,7 +120,7 @@ def _draw_way(axes: "Axes", points: list[Place]) -> None:
     from matplotlib.path import Path
 
     vertices, codes = [points[0]], [Path.MOVETO]
-    for (x0, y0), (x1, y1) in zip(points, points[1:], strict=False):
+    for (x0, y0), (x1, y1) in pairwise(points):
         middle = (x0 + x1) / 2
         vertices += [(middle, y0), (middle, y1), (x1, y1)]
         codes += [Path.CURVE4] * 3
