@@ -28,7 +28,9 @@ WIDTHS = (16, 32, 64)
 class Block(nn.Module):
     """σ( norm conv σ norm conv h + shortcut h )."""
 
-    def __init__(self, channels: int, width: int, stride: int, activation: Callable[[], nn.Module]):
+    def __init__(
+        self, channels: int, width: int, stride: int, activation: Callable[[], nn.Module] = nn.ReLU
+    ):
         super().__init__()
         self.inner, self.outer = activation(), activation()
         self.stride, self.more = stride, width - channels

@@ -9,7 +9,7 @@
 An answer at each point has the grid of the input, also if the term halves it.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import torch
 from torch import Tensor, nn
@@ -105,22 +105,26 @@ def term_network(
     term: Term | str,
     *,
     frame: str = "fields",
-    topologies: Mapping[str, Topology] | None = None,
+    topologies: Mapping[str, Topology | Sequence[Sequence[int]]] | None = None,
     **options,
 ) -> Normalized | Standardized:
     """The network of a term for a task, its inputs normalised, and its outputs if they are fields.
 
-    topologies: those that a grammar defines, beside the usual ones
+    topologies: those that a grammar defines, beside the usual ones, or their edges as JSON has them
     options:    hidden= of fields, depth= of activations
     """
     if frame not in FRAMES:
         raise ValueError(f"there is no frame {frame!r}; there are {', '.join(FRAMES)}")
     term = parse_term(term) if isinstance(term, str) else term
-    make, topologies = FRAMES[frame], {**TOPOLOGIES, **(topologies or {})}
+    known = {**TOPOLOGIES, **{n: _topology(t) for n, t in (topologies or {}).items()}}
     try:
-        network = make(task, term, topologies, **options)
+        network = FRAMES[frame](task, term, known, **options)
     except TypeError as error:
         raise ValueError(f"frame={frame!r} does not take these options: {error}") from None
     if task.classes:
         return Standardized(network, task.in_channels)
     return Normalized(network, task.in_channels, task.out_channels)
+
+
+def _topology(edges: Topology | Sequence[Sequence[int]]) -> Topology:
+    return edges if isinstance(edges, Topology) else Topology(tuple(map(tuple, edges)))

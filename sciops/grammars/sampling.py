@@ -13,17 +13,15 @@ have hundreds of digits; it stays a whole number.
 import random
 from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Union
+
+import numpy as np
 
 from .counting import Counts, Number
 from .derivation import derivations
 from .grammar import ZERO, Grammar, is_symbol
 from .term import Term
 
-if TYPE_CHECKING:
-    import numpy as np
-
-Rng = Union[random.Random, "np.random.Generator"]
+Rng = random.Random | np.random.Generator
 WAYS = ("productions", "terms")
 EITHER, ONLY_ZERO, NO_ZERO = (True, True), (True, False), (False, True)  # zero allowed, others
 
@@ -89,6 +87,11 @@ class Sampler:
         start = Term(symbol or self.grammar.start)
         kinds = EITHER if (not self.connected if zero is None else zero) else NO_ZERO
         depth = self.depth if depth is None else depth
+        if start.head not in self.grammar.productions:
+            known = ", ".join(self.grammar.productions)
+            raise ValueError(f"there is no symbol {start.head!r}; there are {known}")
+        if not self.choices(start.head, depth, kinds == EITHER):
+            raise ValueError(f"{start.head} becomes no term of depth {depth}; allow a larger one")
         while True:
             term = self._expand(start, depth, kinds, rng)
             if self.by == "productions":
@@ -136,12 +139,17 @@ def _of(number: Number, kinds: tuple[bool, bool]) -> int:
 def below(rng: Rng, n: int) -> int:
     """A random whole number from 0 to n − 1, for n of any size.
 
-    >>> import numpy as np
     >>> below(np.random.default_rng(0), 10**40) < 10**40
     True
     """
+    if n < 1:
+        raise ValueError(f"n={n} must be at least 1: there is nothing to draw from")
     if isinstance(rng, random.Random):
         return rng.randrange(n)
+    if not isinstance(rng, np.random.Generator):
+        raise ValueError(
+            f"expected random.Random(seed) or numpy.random.default_rng(seed), got {rng!r}"
+        )
     bits = (n - 1).bit_length()
     while bits:
         value = int.from_bytes(rng.bytes((bits + 7) // 8), "little") & ((1 << bits) - 1)

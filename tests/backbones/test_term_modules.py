@@ -28,15 +28,13 @@ def test_a_topology_of_convolutions_is_the_sum_over_its_paths(name):
     text = f"{name}({', '.join(['conv3'] * topology.arity)})"
     x = random_tensor(2, 3, 8, 8)
     part, y = run(text, x)
-    layer = dict(zip(part.module.edges, part.module.parts, strict=True))
-    parallel = list(zip(part.module.edges, part.module.parts, strict=True))
+    layers = list(zip(part.module.edges, part.module.parts, strict=True))
 
     def paths(node: int, h: torch.Tensor) -> torch.Tensor:
         if node == topology.sink:
             return h
-        return sum(paths(j, p.module(h)) for (i, j), p in parallel if i == node)
+        return sum(paths(j, p.module(h)) for (i, j), p in layers if i == node)
 
-    assert layer
     torch.testing.assert_close(y, paths(1, x))
 
 

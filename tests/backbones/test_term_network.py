@@ -122,8 +122,9 @@ def test_descriptions_and_files():
 def test_own_topologies():
     grammar = parse_grammar("Fork = 1-2 1-2 1-2\nNET -> Linear2(lift4, Fork(conv3, id, relu))")
     term = Sampler(grammar).draw(random.Random(0))
-    model = term_network(make_task(2, 8), term, topologies=grammar.topologies)
-    assert model.model.body.parts[1].edges == [(1, 2)] * 3
+    for topologies in (grammar.topologies, {"Fork": [[1, 2], [1, 2], [1, 2]]}):  # or from JSON
+        model = term_network(make_task(2, 8), term, topologies=topologies)
+        assert model.model.body.parts[1].edges == [(1, 2)] * 3
 
 
 def test_published_network():

@@ -98,6 +98,19 @@ def test_requests_that_cannot_be_met():
         Sampler(endless, by="depth", depth=3)
 
 
+def test_draws_that_cannot_be_met():
+    sampler = Sampler(parse_grammar("A -> Linear1(B)\nB -> conv3"))
+    with pytest.raises(ValueError, match="no symbol 'C'; there are A, B"):
+        sampler.draw(random.Random(0), "C")
+    with pytest.raises(ValueError, match="A becomes no term of depth 1"):
+        sampler.draw(random.Random(0), depth=1)
+    with pytest.raises(ValueError, match=r"expected random.Random\(seed\) .* got 3"):
+        sampler.draw(3)
+    for rng in (random.Random(0), np.random.default_rng(0)):
+        with pytest.raises(ValueError, match="n=0 must be at least 1"):
+            below(rng, 0)
+
+
 def test_whole_numbers_of_any_size():
     n = 10**50 + 7
     for rng in (random.Random(0), np.random.default_rng(0)):
