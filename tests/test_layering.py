@@ -31,8 +31,8 @@ ARROWS = {
     "cosmic": {"task", "data", "domains"},
     "vision": {"task", "data", "domains"},
     "catalogue": {"cosmic", "domains", "data", "music", "proteins", "vision"},
-    "backbones": {"operators", "task"},
     "grammars": set(),
+    "backbones": {"grammars", "operators", "task"},
     "searching": {
         *("atomic", "backbones", "checkpoint", "config", "data", "operators", "plots", "task"),
         *("reporting", "training", "training_bar"),
@@ -50,7 +50,7 @@ ARROWS = {
         *("atomic", "backbones", "cosmic", "data", "domains", "metrics", "music", "proteins"),
         *("runs", "task", "version"),
     },
-    "plots": {"data", "evaluation", "metrics", "operators", "runs", "task"},
+    "plots": {"data", "grammars", "evaluation", "metrics", "operators", "runs", "task"},
     "reporting": {
         *("atomic", "evaluation", "metrics", "operators", "plots", "proteins", "runs", "task"),
         *("config", "cosmic", "music", "searching", "version"),

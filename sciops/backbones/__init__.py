@@ -17,6 +17,7 @@ from .image_masks import mask_network
 from .neuralop_fno import NeuralopFno
 from .normalized import Normalized
 from .tcn import Tcn
+from .term_network import term_network
 from .unet import UNet
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "build_model",
     "make_backbone",
     "make_classifier",
+    "term_network",
 ]
 
 BASELINES: dict[str, Callable[..., nn.Module]] = {"unet": UNet, "neuralop": NeuralopFno}
@@ -59,6 +61,8 @@ def build_model(task: Task, description: Mapping[str, Any]) -> nn.Module:
         return distance_network(task, op, **options)
     if backbone == "cells":
         return field_network(task, **options)
+    if backbone == "term":
+        return term_network(task, **options)
     if backbone == "tcn":
         return Tcn(task, op, **options)
     if backbone == "image_mask":

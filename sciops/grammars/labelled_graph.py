@@ -1,11 +1,15 @@
-"""A directed graph with a label at each node: what kernels compare."""
+"""A directed graph whose nodes have labels: what kernels compare and drawings show."""
 
-import dataclasses
+from dataclasses import dataclass
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class LabelledGraph:
-    """Node i has `labels[i]`; an edge is (from, to), by the numbers of its nodes."""
+    """Node 0 is the input and the last one the output.
+
+    >>> LabelledGraph(("input", "conv3", "output"), ((0, 1), (1, 2))).labels[1]
+    'conv3'
+    """
 
     labels: tuple[str, ...]
-    edges: tuple[tuple[int, int], ...]  # directed
+    edges: tuple[tuple[int, int], ...]

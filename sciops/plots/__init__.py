@@ -9,8 +9,10 @@ from .map_panels import operators
 from .rollout import rollout_figure
 from .search import distance_curves, filters
 from .shown import spectra_of
+from .term_drawing import architecture
 
 __all__ = [
+    "architecture",
     "comparison",
     "distance_curves",
     "fields",
