@@ -31,7 +31,8 @@ ARROWS = {
     "cosmic": {"task", "data", "domains"},
     "vision": {"task", "data", "domains"},
     "catalogue": {"cosmic", "domains", "data", "music", "proteins", "vision"},
-    "backbones": {"operators", "task"},
+    "grammars": set(),
+    "backbones": {"grammars", "operators", "task"},
     "searching": {
         *("atomic", "backbones", "checkpoint", "config", "data", "operators", "plots", "task"),
         *("reporting", "training", "training_bar"),
@@ -49,7 +50,9 @@ ARROWS = {
         *("atomic", "backbones", "cosmic", "data", "domains", "metrics", "music", "proteins"),
         *("runs", "task", "version"),
     },
-    "plots": {"backbones", "data", "evaluation", "metrics", "operators", "runs", "task"},
+    "plots": {
+        *("backbones", "data", "evaluation", "grammars", "metrics", "operators", "runs", "task"),
+    },
     "reporting": {
         *("atomic", "evaluation", "metrics", "operators", "plots", "proteins", "runs", "task"),
         *("backbones", "config", "cosmic", "music", "searching", "version"),
@@ -65,10 +68,12 @@ PLACES = set(ARROWS).union(*ARROWS.values())
 HEAVY = {
     *("neuralop", "pytorch_lightning", "lightning", "xarray", "zarr", "Bio", "matplotlib"),
     *("pandas", "h5py", "dask", "distributed", "sklearn", "astropy", "astroscrappy", "PIL"),
+    "optuna",
 }
 LIGHT_PLACES = {
     "__init__",
     "operators",
+    "grammars",
     "searching",
     "data",
     "cosmic",

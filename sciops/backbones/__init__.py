@@ -18,6 +18,7 @@ from .image_masks import mask_network
 from .neuralop_fno import NeuralopFno
 from .normalized import Normalized
 from .tcn import Tcn
+from .term_network import term_network
 from .trimmed import with_found
 from .unet import UNet
 
@@ -33,6 +34,7 @@ __all__ = [
     "build_model",
     "make_backbone",
     "make_classifier",
+    "term_network",
 ]
 
 BASELINES: dict[str, Callable[..., nn.Module]] = {
@@ -72,6 +74,8 @@ def build_model(task: Task, description: Mapping[str, Any]) -> nn.Module:
         return distance_network(task, op, **options)
     if backbone == "cells":
         return field_network(task, **options)
+    if backbone == "term":
+        return term_network(task, **options)
     if backbone == "tcn":
         return Tcn(task, op, **options)
     if backbone == "image_mask":

@@ -31,7 +31,7 @@ class Prepared(NamedTuple):
     """Everything a forward pass needs besides its input."""
 
     m: Tensor | None  # (N, N)
-    filters: Tensor  # (o, i, lags), latest lag last; where columns are shared, (o, i · columns, 1)
+    filters: Tensor  # (o, i, lags), latest lag last; where columns are shared, (o, i · columns)
     k: Tensor | None
     groups: int
     toeplitz: Tensor | None = None  # (columns, N, 2N), of the block before and of this one
@@ -96,7 +96,7 @@ class Causal(nn.Module):
     def apply(self, x: Tensor, prepared: Prepared, coords) -> Tensor:
         """(b, i, n) -> (b, o, ⌈n / stride⌉)."""
         if prepared.toeplitz is not None:
-            return F.conv1d(_mixed_in_time(x, prepared), prepared.filters)[..., :: self.stride]
+            return _mixed(x, prepared)[..., :: self.stride]
         x = x if prepared.m is None else _blockwise(prepared.m, x)
         y = F.conv1d(F.pad(x, (self.lags - 1, 0)), prepared.filters, groups=prepared.groups)
         y = y if prepared.k is None else _blockwise(prepared.k, y)
@@ -115,27 +115,45 @@ def _shared(weight: Tensor, arch_bias, gates, columns: Tensor, k, order: int) ->
     if arch_bias is not None:
         alone = torch.ones_like(weight[..., :1]) if gates is None else gates[..., None]
         weight, columns = torch.cat([weight, alone], -1), torch.cat([columns, arch_bias[None]])
-    padded = F.pad(columns.flip(-1), (2 * order - columns.shape[-1], order - 1))
-    toeplitz = padded.unfold(-1, 2 * order, 1).flip(1)  # T[t, s] is that of lag N + t − s
-    return weight.flatten(1)[..., None], k, 1, toeplitz
+    return weight.flatten(1), k, 1, _toeplitz(columns, order)
 
 
-def _mixed_in_time(x: Tensor, prepared: Prepared) -> Tensor:
-    """Gⱼ x of all columns, (b, i, n) -> (b, i · columns, n)."""
+def _toeplitz(columns: Tensor, order: int) -> Tensor:
+    """(c, lags) -> (c, N, 2N), of which [t, s] is that of lag N + t − s, or zero.
+
+    Each row is that above it, shifted by one: a line of 3N numbers, repeated N times and cut into
+    pieces that are shorter by one.
+    """
+    lags, length = columns.shape[-1], 3 * order - 1
+    line = F.pad(columns.flip(-1), (order + 1 - lags, 2 * order - 1))
+    repeated = line[:, None].expand(-1, order, -1).flatten(1)[:, : order * length]
+    return repeated.unflatten(-1, (order, length))[..., : 2 * order]
+
+
+def _mixed(x: Tensor, prepared: Prepared) -> Tensor:
+    """Σ_j wⱼ Gⱼ x, (b, i, n) -> (b, o, n): time first, then channels, all pieces at once.
+
+    Channels come first in memory, so that both are one product of matrices each, and the next layer
+    finds them so.
+    """
     toeplitz, m, k = prepared.toeplitz, prepared.m, prepared.k
-    n, order = x.shape[-1], toeplitz.shape[1]
+    batch, _, n = x.shape
+    order = toeplitz.shape[1]
+    x = x.transpose(0, 1)
     if n <= order:  # one block, and nothing before it
         x = x[..., None, :]
         toeplitz = toeplitz[:, :n, order : order + n]
     else:
-        x = F.pad(x, (order, -n % order)).unfold(-1, 2 * order, order)  # (b, i, blocks, 2N)
+        blocks = F.pad(x, (order, -n % order)).unflatten(-1, (-1, order))
+        x = torch.cat([blocks[..., :-1, :], blocks[..., 1:, :]], -1)  # (i, b, blocks, 2N)
     g = toeplitz.unflatten(-1, (-1, min(n, order)))  # (columns, N, blocks, N)
     g = g if m is None else g @ m[:n, :n]
     g = g.flatten(-2)
     g = g if k is None else k[:n, :n] @ g
-    y = x @ g.flatten(0, 1).mT  # (b, i, blocks, columns · N)
-    y = y.unflatten(-1, (len(g), -1)).movedim(-2, -3)
-    return y.flatten(-2)[..., :n].flatten(1, 2)
+    y = x @ g.flatten(0, 1).mT  # (i, b, blocks, columns · N)
+    y = y.unflatten(-1, (len(g), -1)).movedim(-2, 1)  # (i, columns, b, blocks, N)
+    y = y.flatten(-2)[..., :n].flatten(0, 1).flatten(1)  # (i · columns, b · n)
+    return (prepared.filters @ y).unflatten(-1, (batch, n)).transpose(0, 1)
 
 
 def _blockwise(matrix: Tensor, x: Tensor) -> Tensor:

@@ -10,6 +10,7 @@ from .map_panels import operators
 from .rollout import rollout_figure
 from .search import distance_curves, filters
 from .shown import spectra_of
+from .term_drawing import architecture
 
 __all__ = [
     "architecture",
