@@ -5,7 +5,7 @@ Nothing is shown or saved: `fields(…).savefig("fields.png")`, or the last line
 
 from .curves import comparison, history, resolutions, spectra
 from .field_panels import fields
-from .found_sizes import architecture, complexity_curve, size_masks
+from .found_sizes import block_sizes, complexity_curve, size_masks
 from .map_panels import operators
 from .rollout import rollout_figure
 from .search import distance_curves, filters
@@ -14,6 +14,7 @@ from .term_drawing import architecture
 
 __all__ = [
     "architecture",
+    "block_sizes",
     "comparison",
     "complexity_curve",
     "distance_curves",

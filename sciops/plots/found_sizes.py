@@ -26,7 +26,7 @@ DASHED = (0, (5, 2))
 
 
 @styled
-def architecture(sizes: Sizes) -> "Figure":
+def block_sizes(sizes: Sizes) -> "Figure":
     """Kernels, resolutions and channels of every block, and which blocks are left out.
 
     Above, a square is the domain, the filled part its kernel and the dark frame the share of

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from sciops.backbones.complexity import measured_flops
 from sciops.backbones.trimmed import ccnn_in
-from sciops.plots.found_sizes import architecture, complexity_curve, size_masks
+from sciops.plots.found_sizes import block_sizes, complexity_curve, size_masks
 from sciops.plots.style import short
 
 from .page import drawing, pair, paragraph, section, table
@@ -31,7 +31,7 @@ def sizes_section(run: "AbstractRun") -> str:
     if network is None or not network.sizes.learn:
         return ""
     sizes = network.sizes
-    parts = [paragraph(WORDS), drawing(architecture(sizes), "architecture", BLOCKS)]
+    parts = [paragraph(WORDS), drawing(block_sizes(sizes), "architecture", BLOCKS)]
     if "complexity" in run.history:
         target = None if sizes.penalty() is None else sizes.target
         curve = drawing(complexity_curve(run.history, target), "complexity", "After each epoch.")

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from sciops.backbones.ccnn_sizes import Grid, Sizes, Temperatures
-from sciops.plots import architecture, complexity_curve, size_masks
+from sciops.plots import block_sizes, complexity_curve, size_masks
 
 
 def made(learn: str = "KRWD", ndim: int = 2) -> Sizes:
@@ -20,7 +20,7 @@ def made(learn: str = "KRWD", ndim: int = 2) -> Sizes:
 @pytest.mark.parametrize("ndim", [1, 2, 3])
 def test_blocks_kernels_and_channels(ndim):
     sizes = made(ndim=ndim)
-    upper, lower = architecture(sizes).axes
+    upper, lower = block_sizes(sizes).axes
     assert len(upper.patches) == 6 + 2 * 3  # a frame each, and two boxes of those that are used
     bars = [patch.get_height() for patch in lower.patches]
     assert bars == [8] * 9
