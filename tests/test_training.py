@@ -370,7 +370,7 @@ def test_architectures_add_to_the_loss_and_stay_where_they_may_be():
 
 def test_a_target_is_met():
     model, data = dnarch(cost=10.0, target=0.9)
-    how = Training(30, 5, Optimisation(1e-2), Optimisation(1e-2))
+    how = Training(40, 5, Optimisation(5e-3), Optimisation(1e-2))
     rows = fit(model, data, data, how, progress=False)
     assert rows["complexity"].iloc[-1] == pytest.approx(0.9, rel=0.02)
     assert rows["train_relative_l2"].iloc[-1] < 0.8 * rows["train_relative_l2"].iloc[0]
