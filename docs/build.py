@@ -3,6 +3,7 @@
 Nothing is written beside the sources: a page that is made of the code cannot be out of date.
 """
 
+import re
 from pathlib import Path
 
 from mkdocs.plugins import event_priority
@@ -11,6 +12,7 @@ from mkdocs.structure.files import File
 from docs import cards, figures, formulas, reference, results
 
 COMMANDS = "<!-- all commands -->"
+LINK = re.compile(r'href="(?![a-z]+:)(\.\./)?(?:docs/)?([^"#:]+)\.(?:md|ipynb)(?=["#])')
 
 
 def root_of(config) -> Path:
@@ -37,9 +39,9 @@ def on_files(files, config):
     made |= {f"figures/{name}.svg": text for name, text in figures.drawn().items()}
     for uri, text in made.items():
         files.append(File.generated(config, uri, content=text))
+    where = (str(root_of(config)), config.site_dir, config.use_directory_urls)
     for path in notebooks(config):
-        uri = f"tutorials/{path.name}"
-        files.append(File.generated(config, uri, abs_src_path=str(path)))
+        files.append(File(f"tutorials/{path.name}", *where))
     return files
 
 
@@ -53,5 +55,14 @@ def on_page_markdown(markdown, page, config, files):
 
 def on_page_content(html, page, config, files):
     if page.file.src_uri.endswith(".ipynb"):
-        return formulas.in_notebook(html)
+        return formulas.in_notebook(as_pages(html))
     return formulas.in_page(html)
+
+
+def as_pages(html: str) -> str:
+    """Links of a notebook to notebooks and to files of docs/, as links to their pages.
+
+    >>> as_pages('<a href="../docs/results.md#darcy"> <a href="02_own.ipynb">')
+    '<a href="../results.html#darcy"> <a href="02_own.html">'
+    """
+    return LINK.sub(lambda found: f'href="{found[1] or ""}{found[2]}.html', html)

@@ -68,12 +68,12 @@ def _broken(path: Path, page: Page, pages: dict[Path, Page], site: Path) -> Iter
         target = target / "index.html" if target.is_dir() else target
         if absolute or not target.exists() or not target.is_relative_to(site):
             yield f"{link} leads nowhere"
-        elif target in pages and parts.fragment not in ("", "__skip", *_top(pages[target])):
+        elif target in pages and not _has(pages[target], parts.fragment):
             yield f"{link} has no such anchor"
 
 
-def _top(page: Page) -> set[str]:
-    return page.anchors | {unquote(anchor) for anchor in page.anchors}
+def _has(page: Page, anchor: str) -> bool:
+    return anchor in ("", "__skip") or bool({anchor, unquote(anchor)} & page.anchors)
 
 
 def main(site: Path) -> int:

@@ -20,7 +20,8 @@ def every_table(root: Path) -> str:
     for file in sorted((root / "benchmarks" / "results").glob("*.md")):
         title, tables = split_title(file.read_text(encoding="utf-8"))
         parts += [f"## {title} {{ #{file.stem} }}", description(root, file.stem)]
-        parts += [unbroken(re.sub(r"^##", "###", tables, flags=re.MULTILINE).strip())]
+        lower = re.sub(r"^##", "###", tables, flags=re.MULTILINE).strip()
+        parts += [unbroken(lower.replace("\nMachines:\n", "\nMachines:\n\n"))]
     return "\n\n".join(parts)
 
 
