@@ -11,31 +11,33 @@ PATHS = sorted(file.relative_to(HOUSE) for file in HOUSE.rglob("*.py"))
 
 # module or folder of sciops/ → what it may import from the house (itself is always allowed)
 ARROWS = {
-    "__init__": {"version", "operators", "searching"},  # the public verbs, lazily
+    "__init__": {"suggestions", "version", "operators", "searching"},  # the public verbs, lazily
     "version": set(),
+    "suggestions": set(),
     "__main__": {"cli"},
-    "cli": {"__init__", "atomic", "runs", "training"},  # every command is a call of a public verb
+    # every command is a call of a public verb
+    "cli": {"__init__", "atomic", "findings", "runs", "suggestions", "training"},
     "task": set(),
-    "config": set(),
+    "config": {"suggestions"},
     "schedules": {"config"},
     "metrics": set(),
     "operators": set(),
-    "data": {"task"},
+    "data": {"suggestions", "task"},
     "findings": set(),
     "domains": {
         *("task", "metrics", "data", "findings", "cosmic", "music", "proteins", "version"),
-        "vision",
+        *("suggestions", "vision"),
     },
     "proteins": {"task", "data", "domains"},
     "music": {"task", "data", "domains"},
-    "cosmic": {"task", "data", "domains"},
-    "vision": {"task", "data", "domains"},
-    "catalogue": {"cosmic", "domains", "data", "music", "proteins", "vision"},
+    "cosmic": {"task", "data", "domains", "suggestions"},
+    "vision": {"task", "data", "domains", "suggestions"},
+    "catalogue": {"cosmic", "domains", "data", "music", "proteins", "suggestions", "vision"},
     "grammars": set(),
-    "backbones": {"grammars", "operators", "task"},
+    "backbones": {"grammars", "operators", "suggestions", "task"},
     "searching": {
         *("atomic", "backbones", "checkpoint", "config", "data", "operators", "plots", "task"),
-        *("reporting", "training", "training_bar"),
+        *("reporting", "suggestions", "training", "training_bar"),
     },
     "training": {
         *("checkpoint", "config", "data", "metrics", "operators", "schedules", "task"),
@@ -60,7 +62,7 @@ ARROWS = {
     "runs": {
         *("atomic", "backbones", "catalogue", "checkpoint", "config", "cosmic", "data", "domains"),
         *("evaluation", "metrics", "music", "operators", "plots", "proteins", "reporting"),
-        *("searching", "task", "trainer", "training", "version", "vision"),
+        *("searching", "suggestions", "task", "trainer", "training", "version", "vision"),
     },
     "health": {"catalogue", "checkpoint", "data", "domains", "findings", "operators", "version"},
 }

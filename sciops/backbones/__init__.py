@@ -5,6 +5,7 @@ from typing import Any
 
 from torch import nn
 
+from sciops.suggestions import did_you_mean
 from sciops.task import Task
 
 from .ccnn import Ccnn
@@ -54,8 +55,10 @@ def make_backbone(task: Task, op: str, **options) -> Normalized:
     elif op in OPERATORS:
         network = FnoCnn(task, op, **options)
     else:
-        known = ", ".join([*OPERATORS, *BASELINES])
-        raise ValueError(f"there is no op={op!r}; there are {known}")
+        known = [*OPERATORS, *BASELINES]
+        raise ValueError(
+            f"there is no op={op!r}; there are {', '.join(known)}{did_you_mean(op, known)}"
+        )
     return Normalized(network, task.in_channels, task.out_channels)
 
 

@@ -15,6 +15,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
+from sciops.suggestions import did_you_mean, meant_option
 from sciops.task import Task
 
 from .ccnn import Ccnn
@@ -80,9 +81,13 @@ def make_classifier(task: Task, name: str, **options) -> Standardized:
     Then `fit(x)` it to the training inputs, and train it.
     """
     if name not in CLASSIFIERS:
-        raise ValueError(f"there is no network {name!r}; there are {', '.join(CLASSIFIERS)}")
+        raise ValueError(
+            f"there is no network {name!r}; there are {', '.join(CLASSIFIERS)}"
+            f"{did_you_mean(name, CLASSIFIERS)}"
+        )
     try:
         network = CLASSIFIERS[name](task, **options)
     except TypeError as error:
-        raise ValueError(f"{name!r} does not take these options: {error}") from None
+        hint = meant_option(error, CLASSIFIERS[name])
+        raise ValueError(f"{name!r} does not take these options: {error}{hint}") from None
     return Standardized(network, task.in_channels)

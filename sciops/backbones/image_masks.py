@@ -21,6 +21,7 @@ from torch import Tensor, nn
 
 from sciops.operators import Fixed
 from sciops.operators.operator import AbstractOperator
+from sciops.suggestions import did_you_mean
 from sciops.task import Task
 
 from .ccnn import Ccnn, trained_grid
@@ -141,7 +142,10 @@ def mask_network(task: Task, op: str, *, compress: bool = True, **options) -> Im
     options:  of `MaskUNet`, `ResNet`, `FnoCnn` or `Ccnn`
     """
     if op not in MASK_NETWORKS:
-        raise ValueError(f"there is no op={op!r}; there are {', '.join(MASK_NETWORKS)}")
+        raise ValueError(
+            f"there is no op={op!r}; there are {', '.join(MASK_NETWORKS)}"
+            f"{did_you_mean(op, MASK_NETWORKS)}"
+        )
     if len(task.axes) != 2 or any(axis.periodic for axis in task.axes):
         axes = ", ".join(f"{a.name}{' (periodic)' * a.periodic}" for a in task.axes)
         raise ValueError(f"an image has two axes that are not periodic, {task.name!r} has {axes}")

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sciops.config import Optimisation, Training
+from sciops.suggestions import did_you_mean
 
 RECIPES = ("quick", "paper")
 
@@ -35,7 +36,10 @@ def settings(name: str, op: str, recipe: str = "quick", forecast: str | None = N
     'sgd'
     """
     if recipe not in RECIPES:
-        raise ValueError(f"there is no recipe {recipe!r}; there are {', '.join(RECIPES)}")
+        raise ValueError(
+            f"there is no recipe {recipe!r}; there are {', '.join(RECIPES)}"
+            f"{did_you_mean(recipe, RECIPES)}"
+        )
     if recipe == "paper":
         return _paper_dnarch(name) if op == "dnarch" else _paper(name, op)
     return _quick(name, op)
