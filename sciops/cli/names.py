@@ -20,7 +20,7 @@ RECIPES = ("quick", "paper")
 FORECASTS = ("3d", "steps")
 NETWORKS = (
     *("lenet", "padded-lenet", "wide-lenet", "resnet20", "spherical-cnn", "text-cnn", "linear"),
-    "fno-cnn",
+    *("ccnn", "fno-cnn"),
 )
 
 
