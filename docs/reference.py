@@ -86,6 +86,7 @@ PAGES = {  # page → (opening, {what is public: where it is defined})
                 "sciops.backbones.tcn.Tcn",
                 "sciops.backbones.classifiers.make_classifier",
                 "sciops.backbones.cell_network.CellNetwork",
+                "sciops.backbones.ccnn.Ccnn",
                 "sciops.backbones.normalized.Normalized",
             )
         },
@@ -101,6 +102,7 @@ PAGES = {  # page → (opening, {what is public: where it is defined})
                 "sciops.searching.patch.relax",
                 "sciops.searching.space.AbstractSpace",
                 "sciops.searching.spaces.make_space",
+                "sciops.searching.dnarch_space.DnarchSpace",
                 "sciops.searching.kaleidoscope_spaces.XDSpace",
                 "sciops.searching.kaleidoscope_spaces.KOperations",
                 "sciops.searching.discrete_space.DiscreteSpace",
