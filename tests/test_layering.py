@@ -32,6 +32,7 @@ ARROWS = {
     "vision": {"task", "data", "domains"},
     "catalogue": {"cosmic", "domains", "data", "music", "proteins", "vision"},
     "grammars": set(),
+    "studies": {"grammars"},  # graphs with labels
     "backbones": {"grammars", "operators", "task"},
     "searching": {
         *("atomic", "backbones", "checkpoint", "config", "data", "operators", "plots", "task"),
@@ -72,6 +73,7 @@ LIGHT_PLACES = {
     "__init__",
     "operators",
     "grammars",
+    "studies",
     "searching",
     "data",
     "cosmic",

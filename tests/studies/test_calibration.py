@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from sciops.grammars.calibration import rank_correlation
-from sciops.grammars.candidates import Trial
-from tests.grammars.term_toy import objective, sample, space
+from sciops.studies.calibration import rank_correlation
+from sciops.studies.candidates import Trial
+from tests.studies.term_toy import objective, sample, space
 
 
 def scored(seed, count, score=objective):
