@@ -58,7 +58,7 @@ def train(
     op: Annotated[
         str | None,
         typer.Option(
-            help="conv, fno, neuralop, unet, xd (if not given) or xd-grid; "
+            help="conv, fno, neuralop, unet, xd (if not given), xd-grid or term; "
             + "; ".join(f"of {task} {ops}" for task, ops in TASKS.items())
         ),
     ] = None,

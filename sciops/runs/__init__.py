@@ -7,5 +7,5 @@ TASKS = {
     "music": "conv, undilated, xd (if not given) or xd-grid",
     "cosmic": "unet, unet-xd (if not given), unet-xd-grid, resnet, resnet-xd, resnet-xd-grid, fno "
     "or xd",
-    "vision": "conv, xd (if not given), kop, discrete, klayer or linear",
+    "vision": "conv, xd (if not given), kop, discrete, klayer, linear or term",
 }
