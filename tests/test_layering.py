@@ -36,7 +36,7 @@ ARROWS = {
     "backbones": {"grammars", "operators", "task"},
     "searching": {
         *("atomic", "backbones", "checkpoint", "config", "data", "operators", "plots", "task"),
-        *("reporting", "training", "training_bar"),
+        *("grammars", "reporting", "studies", "training", "training_bar"),
     },
     "training": {
         *("checkpoint", "config", "data", "metrics", "operators", "schedules", "task"),
@@ -54,12 +54,13 @@ ARROWS = {
     "plots": {"data", "grammars", "evaluation", "metrics", "operators", "runs", "task"},
     "reporting": {
         *("atomic", "evaluation", "metrics", "operators", "plots", "proteins", "runs", "task"),
-        *("config", "cosmic", "music", "searching", "version"),
+        *("config", "cosmic", "grammars", "music", "searching", "studies", "version"),
     },
     "runs": {
         *("atomic", "backbones", "catalogue", "checkpoint", "config", "cosmic", "data", "domains"),
         *("evaluation", "metrics", "music", "operators", "plots", "proteins", "reporting"),
-        *("searching", "task", "trainer", "training", "version", "vision"),
+        *("grammars", "searching", "studies", "task", "trainer", "training", "training_bar"),
+        *("version", "vision"),
     },
     "health": {"catalogue", "checkpoint", "data", "domains", "findings", "operators", "version"},
 }

@@ -14,9 +14,19 @@ from .text import or_exit, settings
 def search(
     ctx: typer.Context,
     task: Annotated[str, typer.Argument(help="digits, vision, darcy or burgers")],
-    space: Annotated[str, typer.Option(help="xd, kop, discrete, nos, klayer or linear")] = "xd",
-    strategy: Annotated[str, typer.Option(help="joint, restarts, bilevel or random")] = "joint",
-    budget: Annotated[int, typer.Option(help="epochs of the search")] = 20,
+    space: Annotated[
+        str, typer.Option(help="xd, kop, discrete, nos, klayer, linear or grammar")
+    ] = "xd",
+    strategy: Annotated[
+        str | None,
+        typer.Option(
+            help="joint (if not given), restarts, bilevel or random; of a grammar bayes (if not "
+            "given), evolution or random"
+        ),
+    ] = None,
+    budget: Annotated[
+        int, typer.Option(help="epochs of the search; of a grammar, of every trial")
+    ] = 20,
     seed: int = 0,
     data: Annotated[
         Path | None, typer.Option(help="store or files; if not given, made or scikit-learn's")
@@ -27,7 +37,7 @@ def search(
     out: Annotated[Path | None, typer.Option(help="folder of the search")] = None,
     setting: Annotated[
         list[str] | None,
-        typer.Option("--set", help="name=value of anything else: depth, variant, rate, width, …"),
+        typer.Option("--set", help="name=value of anything else: depth, variant, rate, trials, …"),
     ] = None,
     report: Annotated[bool, typer.Option("--report", help="also write report.html")] = False,
     csv: Annotated[Path | None, typer.Option(help="file to write the table to")] = None,
@@ -54,12 +64,15 @@ def search(
     page = or_exit(result.report) if report else None
     if csv is not None:
         or_exit(save_csv, result.trials, csv)
-    show(result.trials, as_json=as_json)
     if as_json:
+        show(result.trials, as_json=True)
         return
+    show(result.trials.drop(columns=["term", "reason"], errors="ignore"))
     words = "better" if result.won else "not better"
     if (result.trials["role"] == "control").any():
         typer.echo(f"best: {result.best['trial']}, {words} than the controls")
+    if "term" in result.best:
+        typer.echo(f"term: {result.best['term']}")
     typer.echo(f"search: {result.path}")
     if page is not None:
         typer.echo(f"report: {page}")
