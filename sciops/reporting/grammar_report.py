@@ -46,9 +46,8 @@ def write_grammar_report(result: "GrammarResult", path: str | Path | None = None
 
 def grammar_text(result: "GrammarResult") -> str:
     """The page."""
-    attrs = result.run.data["test"].attrs
     strategy = result.settings["strategy"]["proposer"]
-    title = f"A grammar searched by {strategy} on {attrs.get('title') or result.settings['task']}"
+    title = f"A grammar searched by {strategy} on {result.settings['task']}"
     return page(title, [heading(title), *_parts(result)])
 
 

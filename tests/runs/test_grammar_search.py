@@ -67,12 +67,12 @@ def test_the_folder_is_all_there_is(whole):
 
 
 def test_killed_and_resumed_it_finds_the_same(whole, tmp_path):
-    command = [sys.executable, "-m", "tests.grammar_search_toy", str(tmp_path / "killed"), "8"]
+    command = [sys.executable, "-m", "tests.grammar_search_toy", str(tmp_path / "killed"), "18"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True)
     assert done.returncode == -signal.SIGKILL, done.stderr
     left = [r.state for r in read_grammar_search(tmp_path / "killed").study.records]
-    assert left == ["finished"] * 3 + ["running"]  # between its two epochs' reports
+    assert left == ["finished"] * 3 + ["running"]  # its last epoch is kept, but not told
     resumed = searched(tmp_path / "killed")
     assert outcome(resumed) == outcome(whole)
     for some, other in zip(resumed.model.parameters(), whole.model.parameters(), strict=True):
@@ -119,7 +119,7 @@ def test_images_have_a_grammar_of_their_own(tmp_path):
     assert result.settings["strategy"]["kernel"] == "flat" and result.metric == "cross_entropy"
     assert result.trials["trial"].tolist() == ["0", "1", "lenet", "lenet-xd"]
     assert result.best["term"].startswith("Linear2(lift8, Linear3(")
-    assert "to compare" not in result.report().read_text()
+    assert "lenet-xd" in result.report().read_text()
 
 
 def test_trials_that_cannot_be(tmp_path):

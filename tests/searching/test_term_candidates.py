@@ -52,7 +52,7 @@ def test_recursive_grammars_need_a_depth():
     with pytest.raises(ValueError, match="depth="):
         TermCandidates(RECURSIVE).space()
     space, rng = TermCandidates(RECURSIVE, depth=3).space(), np.random.default_rng(0)
-    terms = [space.sample(rng) for _ in range(20)]
+    terms = [space.sample(rng) for _ in range(60)]
     assert max(term.depth for term in terms) == 3
     assert {len(space.levels(term)) for term in terms} == {3}
 
