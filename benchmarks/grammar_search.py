@@ -74,10 +74,10 @@ def tabulated(rows: Rows, epochs: int) -> None:
     left = [term for term in terms() if str(term) not in known]
     for number, term in enumerate(left):
         key = {"term": str(term), "epochs": epochs}
-        row = rows.get(key, lambda term=term: trained(term, samples, epochs))
+        rows.get(key, lambda term=term: trained(term, samples, epochs))
         if number % 20 == 0:
-            hours = row["cpu_seconds"] * (len(left) - number) / 3600
-            print(f"{len(left) - number} networks left, about {hours:.2f} h of CPU", flush=True)
+            minutes = rows.table["cpu_seconds"].mean() * (len(left) - number) / 60
+            print(f"{len(left) - number} networks left, {minutes:.0f} min of CPU", flush=True)
 
 
 def trained(term: Term, samples: list[ImageSamples], epochs: int) -> dict[str, Any]:

@@ -73,6 +73,7 @@ def search_grammar(
     """
     expect_known(task_name=(task_name, PROBLEMS))
     epochs, trials = whole(budget, "budget"), whole(trials, "trials")
+    workers = whole(workers, "workers")
     proposer, others = _proposer(strategy, options)
     rule = _rule(early_stopping, epochs)
     chosen, usual = _grammar(grammar, task_name)
@@ -123,7 +124,7 @@ def _proposer(
     strategy: str | AbstractProposer, options: dict[str, Any]
 ) -> tuple[AbstractProposer, dict[str, Any]]:
     """A strategy with its own options, and the options of others."""
-    if not isinstance(strategy, str):
+    if isinstance(strategy, AbstractProposer):
         return strategy, dict(options)
     expect_known(strategy=(strategy, PROPOSERS))
     names = {field.name for field in dataclasses.fields(PROPOSERS[strategy])}

@@ -42,7 +42,7 @@ def test_the_table_is_made_once_and_searched(monkeypatch, capsys):
     with pytest.raises(SystemExit, match=r"12 terms are not in .* call --groups table first"):
         call(monkeypatch, "--groups", "tau", "--epochs", "1")
     call(monkeypatch, "--groups", "table", "--epochs", "1")
-    assert "12 networks left, about" in capsys.readouterr().out
+    assert "12 networks left, 0 min" in capsys.readouterr().out
     networks = pd.read_csv("results/grammar_digits.csv")
     assert networks["term"].nunique() == 12 and (networks["val_cross_entropy"] > 0).all()
     monkeypatch.setattr(grammar_search, "trained", None)  # nothing is trained again

@@ -17,6 +17,7 @@ from sciops.grammars.grammar import parse_grammar
 from sciops.reporting.command import search_command
 from sciops.reporting.grammar_report import asked
 from sciops.runs.grammar_result import read_grammar_search
+from sciops.searching.strategies import make_strategy
 from sciops.studies.early_stopping import EarlyStopping
 from tests.grammar_search_toy import GRAMMAR, searched
 from tests.task_toys import images
@@ -138,6 +139,8 @@ def test_trials_that_cannot_be(tmp_path):
         (dict(network="lenet"), "terms are whole networks"),
         (dict(term="conv3"), "term= is what a search chooses itself"),
         (dict(colour=3), "there is no option colour"),
+        (dict(strategy=make_strategy("joint")), "there is no strategy="),
+        (dict(workers=0), "workers=0 must be a whole number"),
         (dict(trials=0), "trials=0 must be a whole number"),
         (dict(early_stopping="soon"), "rule='soon' is not known"),
         (dict(strategy="evolution", kernel="flat"), "there is no option kernel"),
@@ -147,6 +150,16 @@ def test_errors_come_first(options, message, tmp_path):
     with pytest.raises(ValueError, match=message):
         searched(tmp_path / "search", **{"strategy": "random", **options})
     assert list(tmp_path.iterdir()) == []
+
+
+def test_data_of_ones_own(tmp_path):
+    tree = sciops.load("darcy", resolution=9, refine=1, n_train=6, n_val=2, n_test=3)
+    known = dict(data=tree, trials=1, out=tmp_path / "search", progress=False, grammar=GRAMMAR)
+    result = sciops.search("darcy", "grammar", "random", 1, controls=False, **known)
+    assert result.settings["data"]["fingerprint"] and "YOUR-DATA" in result.report().read_text()
+    known["data"] = sciops.load("darcy", resolution=9, refine=1, n_train=5, n_val=2, n_test=3)
+    with pytest.raises(ValueError, match="holds another search, with other data"):
+        sciops.search("darcy", "grammar", "random", 1, controls=False, **known)
 
 
 def test_grammars_from_files(tmp_path, whole):
