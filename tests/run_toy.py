@@ -35,7 +35,7 @@ UNEVEN = 5.0 + 3.0 * np.linspace(0, 1, 9) ** 2  # points of an axis with ends
 
 def darcy(out: Path, op: str = "xd", **changes) -> Run:
     """XD on 6 samples of Darcy flow on 9 × 9 points."""
-    return sciops.train_pde("darcy", op, out=out, **{**DARCY, **NETWORKS[op], **changes})
+    return sciops.train_pde("darcy", op, out=out, **{**DARCY, **NETWORKS.get(op, {}), **changes})
 
 
 def flow(out: Path, **changes) -> Run:

@@ -34,10 +34,11 @@ ARROWS = {
     "vision": {"task", "data", "domains", "suggestions"},
     "catalogue": {"cosmic", "domains", "data", "music", "proteins", "suggestions", "vision"},
     "grammars": set(),
+    "studies": {"grammars"},  # graphs with labels
     "backbones": {"grammars", "operators", "suggestions", "task"},
     "searching": {
         *("atomic", "backbones", "checkpoint", "config", "data", "operators", "plots", "task"),
-        *("reporting", "suggestions", "training", "training_bar"),
+        *("grammars", "reporting", "studies", "suggestions", "training", "training_bar"),
     },
     "training": {
         *("checkpoint", "config", "data", "metrics", "operators", "schedules", "task"),
@@ -57,12 +58,13 @@ ARROWS = {
     },
     "reporting": {
         *("atomic", "evaluation", "metrics", "operators", "plots", "proteins", "runs", "task"),
-        *("backbones", "config", "cosmic", "music", "searching", "version"),
+        *("backbones", "config", "cosmic", "grammars", "music", "searching", "studies", "version"),
     },
     "runs": {
         *("atomic", "backbones", "catalogue", "checkpoint", "config", "cosmic", "data", "domains"),
         *("evaluation", "metrics", "music", "operators", "plots", "proteins", "reporting"),
-        *("searching", "suggestions", "task", "trainer", "training", "version", "vision"),
+        *("grammars", "searching", "studies", "suggestions", "task", "trainer", "training"),
+        *("training_bar", "version", "vision"),
     },
     "health": {"catalogue", "checkpoint", "data", "domains", "findings", "operators", "version"},
 }
@@ -76,6 +78,7 @@ LIGHT_PLACES = {
     "__init__",
     "operators",
     "grammars",
+    "studies",
     "searching",
     "data",
     "cosmic",

@@ -19,13 +19,15 @@ from .image_masks import mask_network
 from .neuralop_fno import NeuralopFno
 from .normalized import Normalized
 from .tcn import Tcn
-from .term_network import term_network
+from .term_network import TERM, term_network
 from .trimmed import with_found
 from .unet import UNet
 
 __all__ = [
     "BASELINES",
     "CLASSIFIERS",
+    "NETWORKS",
+    "TERM",
     "Ccnn",
     "FnoCnn",
     "NeuralopFno",
@@ -43,21 +45,23 @@ BASELINES: dict[str, Callable[..., nn.Module]] = {
     "neuralop": NeuralopFno,
     "dnarch": Ccnn,
 }
+NETWORKS = (*OPERATORS, *BASELINES, TERM)  # what `op` may be of fields
 
 
 def make_backbone(task: Task, op: str, **options) -> Normalized:
-    """The network that `op` names: FNO's with that operator, or a baseline of its own shape.
+    """The network that `op` names: FNO's with that operator, a baseline, or that of a term.
 
-    options: of `FnoCnn` and `make_operator`, or of the baseline
+    options: of `FnoCnn` and `make_operator`, of the baseline, or of `term_network`
     """
+    if op == TERM:
+        return term_network(task, **options)
     if op in BASELINES:
         network = BASELINES[op](task, **options)
     elif op in OPERATORS:
         network = FnoCnn(task, op, **options)
     else:
-        known = [*OPERATORS, *BASELINES]
         raise ValueError(
-            f"there is no op={op!r}; there are {', '.join(known)}{did_you_mean(op, known)}"
+            f"there is no op={op!r}; there are {', '.join(NETWORKS)}{did_you_mean(op, NETWORKS)}"
         )
     return Normalized(network, task.in_channels, task.out_channels)
 
@@ -77,7 +81,7 @@ def build_model(task: Task, description: Mapping[str, Any]) -> nn.Module:
         return distance_network(task, op, **options)
     if backbone == "cells":
         return field_network(task, **options)
-    if backbone == "term":
+    if backbone == TERM:
         return term_network(task, **options)
     if backbone == "tcn":
         return Tcn(task, op, **options)

@@ -29,6 +29,8 @@ from .term_activations import ActivationFunction
 from .term_modules import Signal, build_term
 from .term_primitives import periodic_axes
 
+TERM = "term"  # as an op or backbone: the network that the option `term` spells
+TERM_OPTIONS = ("term", "frame", "topologies", "hidden", "depth")
 STEM_WIDTH = 16
 
 
@@ -102,7 +104,7 @@ FRAMES: dict[str, Callable[..., nn.Module]] = {
 
 def term_network(
     task: Task,
-    term: Term | str,
+    term: Term | str = "",
     *,
     frame: str = "fields",
     topologies: Mapping[str, Topology | Sequence[Sequence[int]]] | None = None,
@@ -113,6 +115,8 @@ def term_network(
     topologies: those that a grammar defines, beside the usual ones, or their edges as JSON has them
     options:    hidden= of fields, depth= of activations
     """
+    if not term:
+        raise ValueError("op='term' needs a term, such as term='Linear2(lift16, conv3)'")
     if frame not in FRAMES:
         raise ValueError(f"there is no frame {frame!r}; there are {', '.join(FRAMES)}")
     term = parse_term(term) if isinstance(term, str) else term

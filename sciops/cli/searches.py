@@ -7,7 +7,7 @@ import typer
 
 import sciops
 
-from .names import NETWORKS, PROBLEMS, SPACES, STRATEGIES, complete, listed
+from .names import NETWORKS, PROBLEMS, PROPOSERS, SPACES, STRATEGIES, complete, listed
 from .options import Csv, Json, Report, Seed
 from .tables import save_csv, show
 from .text import or_exit, settings
@@ -23,12 +23,16 @@ def search(
         ),
     ] = "xd",
     strategy: Annotated[
-        str,
+        str | None,
         typer.Option(
-            help=f"how it is searched: {listed(STRATEGIES)}", autocompletion=complete(STRATEGIES)
+            help=f"how it is searched, the first if not given: {listed(STRATEGIES)}; of a grammar "
+            f"{listed(PROPOSERS)}",
+            autocompletion=complete((*STRATEGIES, *PROPOSERS)),
         ),
-    ] = "joint",
-    budget: Annotated[int, typer.Option(help="epochs of the search")] = 20,
+    ] = None,
+    budget: Annotated[
+        int, typer.Option(help="epochs of the search; of a grammar, of every trial")
+    ] = 20,
     seed: Seed = 0,
     data: Annotated[
         Path | None, typer.Option(help="store or files; if not given, made or scikit-learn's")
@@ -44,7 +48,7 @@ def search(
     out: Annotated[Path | None, typer.Option(help="folder of the search")] = None,
     setting: Annotated[
         list[str] | None,
-        typer.Option("--set", help="name=value of anything else: depth, variant, rate, width, …"),
+        typer.Option("--set", help="name=value of anything else: depth, variant, rate, trials, …"),
     ] = None,
     report: Report = False,
     csv: Csv = None,
@@ -71,12 +75,15 @@ def search(
     page = or_exit(result.report) if report else None
     if csv is not None:
         or_exit(save_csv, result.trials, csv)
-    show(result.trials, as_json=as_json)
     if as_json:
+        show(result.trials, as_json=True)
         return
+    show(result.trials.drop(columns=["term", "reason"], errors="ignore"))
     words = "better" if result.won else "not better"
     if (result.trials["role"] == "control").any():
         typer.echo(f"best: {result.best['trial']}, {words} than the controls")
+    if "term" in result.best:
+        typer.echo(f"term: {result.best['term']}")
     typer.echo(f"search: {result.path}")
     if page is not None:
         typer.echo(f"report: {page}")

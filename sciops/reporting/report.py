@@ -30,6 +30,7 @@ NETWORKS = {
     "dnarch": "A continuous CNN, its sizes learned (DNArch),",
     "fno": "A Fourier neural operator",
     "neuralop": "neuraloperator's Fourier neural operator",
+    "term": "The network of a term",
     "unet": "A U-Net",
     "xd": "A network of XD operations",
     "xd-grid": "A network of XD operations on a fixed grid",
@@ -65,6 +66,8 @@ def _further(run: "Run") -> Iterator[str]:
 def _what_was_trained(run: "Run", test: "xr.Dataset") -> str:
     op, epochs = run.config["op"], len(run.history)
     network = NETWORKS.get(op, f"A network with the operator {op}")
+    if op == "term":
+        network += f" {run.config['model']['term']}"
     inputs, targets = (_names(side, test) for side in (run.task.inputs, run.task.targets))
     samples = run.data["train"].sizes["sample"]
     return (

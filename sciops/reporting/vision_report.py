@@ -49,8 +49,12 @@ def own_parts(run: "VisionRun") -> Own:
 def _what_was_trained(run: "VisionRun") -> str:
     images = counted(run.data["train"].sizes["sample"], "image")
     size = " × ".join(map(str, run.image_shape[1:]))
+    op, model = run.config["op"], run.config["model"]
+    what = (
+        f"of the term {model['term']}" if op == "term" else f"{model['backbone']}, {NETWORKS[op]},"
+    )
     return (
-        f"The network {run.config['network']}, {NETWORKS[run.config['op']]}, learned to name one "
+        f"The network {what} learned to name one "
         f"of {len(run.task.classes)} classes. It had {images} of {size} pixels and "
         f"{counted(len(run.history), 'epoch')} ({duration(run.metrics['train_seconds'])})."
     )

@@ -1,7 +1,7 @@
 """Runs: training by one line, the folder of the result, comparisons of several."""
 
 # What `train_pde` knows for every equation, the usual one first.
-OPERATORS = ("xd", "conv", "dnarch", "fno", "neuralop", "unet", "xd-grid")
+OPERATORS = ("xd", "conv", "dnarch", "fno", "neuralop", "unet", "xd-grid", "term")
 
 # What is no equation and has a verb of its own, with the operators that it knows, the usual one
 # first: `train_<name>`, which returns the `<Name>Run` of runs/<name>_run.py; its page is
@@ -13,5 +13,5 @@ TASKS = {
         *("unet-xd", "unet", "unet-xd-grid", "resnet", "resnet-xd", "resnet-xd-grid"),
         *("fno", "xd", "dnarch"),
     ),
-    "vision": ("xd", "conv", "kop", "discrete", "klayer", "linear", "dnarch"),
+    "vision": ("xd", "conv", "kop", "discrete", "klayer", "linear", "dnarch", "term"),
 }

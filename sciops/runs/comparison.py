@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sciops.atomic import write_text
-from sciops.backbones import BASELINES
-from sciops.backbones.choice import OPERATORS
+from sciops.backbones import NETWORKS
 from sciops.domains import domain_named
 from sciops.training import TrainingFailed
 
@@ -90,7 +89,7 @@ def _own_options(name: str, ops: Sequence[str] | Mapping[str, Mapping]) -> dict[
     if not own or len(own) != len(ops):
         raise ValueError(f"ops={list(ops)} must be different operators, at least one")
     for op in own:
-        expect_known(op=(op, [*OPERATORS, *BASELINES]))
+        expect_known(op=(op, NETWORKS))
     common = {*inspect.signature(train_pde).parameters, *domain_named(name).parameters}
     for op, options in own.items():
         if shared := common & set(options):

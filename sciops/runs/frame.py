@@ -27,6 +27,8 @@ from .run import AbstractRun, open_run
 if TYPE_CHECKING:
     import xarray as xr
 
+AtEpochEnd = Callable[[list[dict[str, float]]], None]  # of the rows of the history so far
+
 
 def expect_known(**asked: tuple[Any, Iterable[str]]) -> None:
     """Names, each with those that there are.
@@ -73,6 +75,7 @@ def carried_out(
     out: str | Path | None,
     progress: bool,
     machine: dict[str, Any],
+    at_epoch_end: AtEpochEnd | None = None,
     **how,
 ) -> AbstractRun:
     """A run that is trained and judged; one that is in the folder already is finished, if need be.
@@ -81,6 +84,7 @@ def carried_out(
     data:   train, val and test
     fed:    makes of the new network what `fit` feeds it: samples to learn from, and to validate
     machine: of `usable_machine`
+    at_epoch_end: is given the history after every epoch; what it raises ends the training
     how:    error=, units=, keep_best= and coords= of `fit`
     """
     trained = {"seed": training.seed, "training": training.as_dict()}
@@ -98,13 +102,19 @@ def carried_out(
                 *fed(network),
                 training,
                 folder=path / "checkpoints",
-                at_epoch_end=lambda rows: write_history(path, rows),
+                at_epoch_end=lambda rows: _tell(path, rows, at_epoch_end),
                 progress=progress,
                 **machine,
                 **how,
             )
             run = kind(network.eval(), task, config, {}, history, path, data)
             return finish(run, progress=progress)
+
+
+def _tell(path: Path, rows: list[dict], at_epoch_end: AtEpochEnd | None) -> None:
+    write_history(path, rows)
+    if at_epoch_end is not None:
+        at_epoch_end(rows)
 
 
 @contextlib.contextmanager

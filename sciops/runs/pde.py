@@ -18,10 +18,11 @@ from sciops.evaluation.grids import coords_of, trained_grid
 from sciops.metrics.field import relative_l2
 from sciops.task import Task
 
-from .frame import carried_out
+from .frame import AtEpochEnd, carried_out
 from .plan import planned
 from .run import Run
 
+NOT_PLANNED = ("out", "at_epoch_end")
 OF_ONE_GRID = ("neuralop", "xd-grid")  # know of no points but those of the usual grid
 
 
@@ -42,6 +43,7 @@ def train_pde(
     augment: bool | None = None,
     coarse: float | None = None,
     out: str | Path | None = None,
+    at_epoch_end: AtEpochEnd | None = None,
     progress: bool = True,
     devices: int = 1,
     num_nodes: int = 1,
@@ -65,12 +67,15 @@ def train_pde(
                 its turn, before the last; None draws one of them for each batch
     out:        folder of the run; None is one in runs/ that is named after the settings.  A run
                 that is there already is finished, if need be, and returned
+    at_epoch_end: is given the rows of the history after every epoch; what it raises ends training,
+                and the same call goes on from there
     devices, num_nodes, strategy, accelerator: as Lightning takes them
     options:    parameters of the equation (viscosity=…, see sciops.datasets()); rate=, decay=,
                 warmup= (epochs at rate 0) and clip= of the optimiser of the weights, with arch_
-                before them of the architecture; options of the network (width=, taps=, depth=, …)
+                before them of the architecture; options of the network (width=, taps=, depth=, …);
+                of op="term", term="Linear2(lift16, …)", the text of a term, and frame=
     """
-    plan = planned(**{key: value for key, value in locals().items() if key != "out"})
+    plan = planned(**{key: value for key, value in locals().items() if key not in NOT_PLANNED})
     trees, described = plan.data()
     task = task_of(trees[-1]["train"].to_dataset())
     symmetries = _symmetries(name, op, trees[-1]["train"].attrs, task) if plan.augment else ()
@@ -91,6 +96,7 @@ def train_pde(
         error=relative_l2,
         coords=coords_of(task, trained_grid(task)),  # None on the grids of our solvers
         out=out,
+        at_epoch_end=at_epoch_end,
         progress=progress,
         machine=plan.machine,
     )
@@ -100,7 +106,7 @@ def rehearse(*arguments, **options) -> None:
     """Refuse what `train_pde` would refuse with these arguments; nothing is made."""
     bound = inspect.signature(train_pde).bind(*arguments, **options)
     bound.apply_defaults()
-    planned(**{key: value for key, value in bound.arguments.items() if key != "out"})
+    planned(**{key: v for key, v in bound.arguments.items() if key not in NOT_PLANNED})
 
 
 def _symmetries(name: str, op: str, attrs: dict[str, Any], task: Task) -> tuple[str, ...]:

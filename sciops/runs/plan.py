@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import torch
 
-from sciops.backbones import BASELINES, FnoCnn, build_model
+from sciops.backbones import BASELINES, NETWORKS, TERM, FnoCnn, build_model
 from sciops.backbones.choice import OPERATORS
 from sciops.backbones.forecasting import WAYS
+from sciops.backbones.term_network import TERM_OPTIONS
 from sciops.config import CHANGES, Training
 from sciops.data.samples import task_of
 from sciops.domains import DOMAINS, domain_named
@@ -60,7 +61,7 @@ def planned(
     options: Mapping[str, Any],
     **machine,
 ) -> Plan:
-    """The plan of `train_pde`, of whose arguments it takes all but `out`, if it can work."""
+    """The plan of `train_pde`, of whose arguments it takes all but two, if it can work."""
     forecast = _forecast(name, forecast)
     parameters, rates, network = _sorted_options(name, op, forecast, options)
     usual = settings(name, op, recipe, forecast)
@@ -106,11 +107,13 @@ def _sorted_options(
 
 
 def network_options(op: str, forecast: str | None) -> tuple[str, ...]:
-    expect_known(op=(op, [*OPERATORS, *BASELINES]))
+    expect_known(op=(op, NETWORKS))
+    noise = ("noise",) if forecast == "steps" else ()
+    if op == TERM:
+        return TERM_OPTIONS + noise
     makers = [BASELINES[op]] if op in BASELINES else [FnoCnn, OPERATORS[op]]
     known = [p for maker in makers for p in inspect.signature(maker).parameters.values()]
-    noise = ["noise"] if forecast == "steps" else []
-    return tuple([p.name for p in known if p.kind is p.KEYWORD_ONLY] + noise)
+    return tuple(p.name for p in known if p.kind is p.KEYWORD_ONLY) + noise
 
 
 def _forecast(name: str, forecast: str | None) -> str | None:

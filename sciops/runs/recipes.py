@@ -87,7 +87,7 @@ def _paper(name: str, op: str) -> Settings:
         replace(PAPER_ARCHITECTURE[name], **common),
         loss="sum",
     )
-    styled = op not in ("unet", "neuralop")
+    styled = op not in ("unet", "neuralop", "term")
     model = {"style": "paper"} if styled else {}
     return Settings(PAPER_GRIDS[name], 1000, 100, PAPER_TEST[name], training, model=model)
 

@@ -11,11 +11,14 @@ from sciops.searching.result import SearchResult
 from sciops.searching.space import AbstractSpace
 from sciops.searching.spaces import SPACES, make_space
 from sciops.searching.strategies import STRATEGIES, AbstractStrategy, make_strategy
+from sciops.studies.proposers import AbstractProposer
 from sciops.suggestions import did_you_mean
 
 from .data import whole
 from .folder import RUNS, as_json
 from .frame import asked_training, expect_known, of_optimisers
+from .grammar_result import GrammarResult
+from .grammar_search import search_grammar
 from .problems import PROBLEMS, option_names
 
 BUDGET = 20  # epochs
@@ -24,7 +27,7 @@ BUDGET = 20  # epochs
 def search(
     task_name: str,
     space: str | AbstractSpace = "xd",
-    strategy: str | AbstractStrategy = "joint",
+    strategy: str | AbstractStrategy | AbstractProposer | None = None,
     budget: int = BUDGET,
     *,
     seed: int = 0,
@@ -39,7 +42,7 @@ def search(
     out: str | Path | None = None,
     progress: bool = True,
     **options,
-) -> SearchResult:
+) -> SearchResult | GrammarResult:
     """Search for the operation that suits a problem, and compare it with what was there before.
 
     Besides what is found, with the weights of the search and with new ones, the table `.trials` has
@@ -48,9 +51,11 @@ def search(
     Args:
         task_name: "digits" or "vision" (images), "darcy" or "burgers".
         space: "xd", "kop", "discrete", "nos", "dnarch"; "klayer" and "linear" are controls with
-            nothing to search; or a member of `sciops.searching.spaces`.
-        strategy: "joint", "restarts", "bilevel", "random", or one with its options.
-        budget: epochs of the search.
+            nothing to search; or a member of `sciops.searching.spaces`.  "grammar" has whole
+            networks, each a run of its own: see `sciops.runs.grammar_search`.
+        strategy: "joint" (None), "restarts", "bilevel", "random", or one with its options; of
+            grammars "bayes" (None), "evolution" or "random".
+        budget: epochs of the search; of grammars, of each trial.
         seed: of weights, starts, draws and the order of samples.
         data: as of `train_vision` and `train_pde`; None are the digits, or solutions that are made.
         network: that the search begins with; of images as in `train_vision`, of fields "fno-cnn".
@@ -62,12 +67,20 @@ def search(
         options: of the space (depth=, start=, guidance=, …), of the strategy (order=, cycles=,
             members=), of the data (variant=, resolution=, n_train=, viscosity=, …), of the
             optimisers (decay=, arch_warmup=, …), of the network (width=, taps=, …); a name that
-            several have is of the first.
+            several have is of the first.  Of grammars: grammar=, trials=, workers=,
+            early_stopping=, kernel=, …
     """
     expect_known(task_name=(task_name, PROBLEMS))
     numbers = dict(batch_size=batch_size, rate=rate, arch_rate=arch_rate)
     numbers["retrain_epochs"] = retrain_epochs
     asked = {name: value for name, value in numbers.items() if value is not None} | options
+    if space == "grammar":
+        known = dict(seed=seed, data=data, controls=controls, out=out, progress=progress)
+        if network is not None or retrain_epochs is not None:
+            raise ValueError("terms are whole networks, trained once: no network=, retrain_epochs=")
+        strategy = "bayes" if strategy is None else strategy
+        return search_grammar(task_name, strategy, budget, **known, **asked)
+    strategy = "joint" if strategy is None else strategy
     asked |= _changed(space, make_space) | _changed(strategy, make_strategy)
     rates, others = of_optimisers({"rate": rate, "arch_rate": arch_rate, **options})
     space, others = _made(space, make_space, SPACES, others)

@@ -9,17 +9,17 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
-from sciops.backbones import CLASSIFIERS
+from sciops.backbones import CLASSIFIERS, TERM
 from sciops.config import Optimisation, Training
 from sciops.metrics.classes import cross_entropy
 from sciops.searching.spaces import SPACES
 from sciops.trainer import usable_machine
 from sciops.vision.samples import ImageSamples
 
-from .frame import asked_training, carried_out, expect_known, of_optimisers
+from .frame import AtEpochEnd, asked_training, carried_out, expect_known, of_optimisers
 from .vision_run import VISION, VisionRun
 
-OPERATIONS = ("conv", "xd", "kop", "discrete", "klayer", "linear", "dnarch")
+OPERATIONS = ("conv", "xd", "kop", "discrete", "klayer", "linear", "dnarch", TERM)
 RECIPES = ("quick", "paper")
 OF_SEQUENCES = ("text-cnn",)  # networks that read pixels one after the other
 ARCHITECTURE_RATES = {"discrete": 0.1, "nos": 1e-2}  # of logits, which have far to go
@@ -59,7 +59,7 @@ def recipe_of(
 def train_vision(
     op: str = "xd",
     *,
-    network: str = "padded-lenet",
+    network: str | None = None,
     data=None,
     variant: str | None = None,
     n_train: int | None = None,
@@ -74,6 +74,7 @@ def train_vision(
     rate: float | None = None,
     arch_rate: float | None = None,
     out: str | Path | None = None,
+    at_epoch_end: AtEpochEnd | None = None,
     progress: bool = True,
     devices: int = 1,
     num_nodes: int = 1,
@@ -85,9 +86,10 @@ def train_vision(
 
     op:       "conv", the network as it is; or what its convolutions become: "xd", "kop"
               (K-operations), "discrete" (the DARTS operations), "klayer" or "linear" (controls);
-              or "dnarch", a continuous CNN that learns its sizes (learn="", "K", "KR" or "KRWD")
-    network:  "padded-lenet", "lenet", "wide-lenet", "resnet20", "spherical-cnn", "text-cnn" (reads
-              pixels one after the other), "linear" or "ccnn", which is that of "dnarch"
+              "dnarch", a continuous CNN that learns its sizes (learn="", "K", "KR" or "KRWD"); or
+              "term", the network that term="Linear2(lift8, …)" spells
+    network:  "padded-lenet" (None), "lenet", "wide-lenet", "resnet20", "spherical-cnn", "text-cnn"
+              (reads pixels one after the other), "linear" or "ccnn", which is that of "dnarch"
     data:     a folder of MNIST's or CIFAR's files or of images, a table, a store or tree of
               `sciops.read("vision", …)`; None are scikit-learn's digits
     variant:  of the digits: "plain" (None), "permuted", "bit-reversed", "pixels", "spherical", …;
@@ -98,12 +100,14 @@ def train_vision(
     rate, arch_rate: learning rates of weights and architecture
     out:      folder of the run; None is one in runs/ that is named after the settings.  A run that
               is there already is finished, if need be, and returned
+    at_epoch_end: is given the rows of the history after every epoch; what it raises ends training,
+              and the same call goes on from there
     options:  of the operation (depth=, start=, kernel_size=, …, see `sciops.searching.spaces`); of
               the network; of the optimisers: clip=, decay=, warmup=, with arch_ before them of the
               architecture
     """
-    network = "ccnn" if op == "dnarch" else network
-    expect_known(op=(op, OPERATIONS), network=(network, CLASSIFIERS), recipe=(recipe, RECIPES))
+    expect_known(op=(op, OPERATIONS), recipe=(recipe, RECIPES))
+    network = _network(op, network)
     rates, options = of_optimisers({"rate": rate, "arch_rate": arch_rate, **options})
     numbers = dict(epochs=epochs, batch_size=batch_size, seed=seed)
     asked_training(recipe_of(recipe, op), **numbers, **rates)  # refused before data are looked for
@@ -135,9 +139,22 @@ def train_vision(
         *(VisionRun, train.task, config, training, tree, fed),
         error=cross_entropy,
         out=out,
+        at_epoch_end=at_epoch_end,
         progress=progress,
         machine=machine,
     )
+
+
+def _network(op: str, network: str | None) -> str:
+    if op == "dnarch":
+        return "ccnn"
+    if op != TERM:
+        network = "padded-lenet" if network is None else network
+        expect_known(network=(network, CLASSIFIERS))
+        return network
+    if network is not None:
+        raise ValueError(f"op='term' is a whole network; leave network={network!r} out")
+    return TERM
 
 
 def _divided(op: str, options: dict[str, Any], recipe: str = "quick") -> dict[str, Any]:
@@ -146,7 +163,7 @@ def _divided(op: str, options: dict[str, Any], recipe: str = "quick") -> dict[st
     >>> _divided("xd", {"depth": 3, "pool": "max"})
     {'space': {'depth': 3}, 'pool': 'max'}
     """
-    if op == "conv":
+    if op in ("conv", TERM):
         return options
     if op == "dnarch":
         return {"learn": "KRWD", **DNARCH[recipe], **options}

@@ -57,7 +57,8 @@ class VisionRun(CollectionRun):
     collection = VISION
 
     def __repr__(self) -> str:
-        what = f"{self.config['op']} in {self.config['network']}"
+        op, network = self.config["op"], self.config["network"]
+        what = op if op == network else f"{op} in {network}"
         return f"VisionRun({what}, test accuracy {self.metrics['test_accuracy']:.3f}, {self.path})"
 
     @property

@@ -10,22 +10,20 @@ All have the same training data, number of epochs and first weights.  Validation
 data are looked at once for each network and choose nothing.
 """
 
-import contextlib
 import hashlib
-import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from torch import nn
 from torch.utils.data import Dataset
 
-from sciops.atomic import clear_stages, locked, read_bytes, write_text, writing
 from sciops.config import Training
 from sciops.training import Error, Units, samples_in
 
 from .result import SearchResult
 from .search_bar import SearchBar
+from .search_folder import claimed
 from .space import AbstractSpace, architecture_of, freeze
 from .spaces import make_space
 from .strategies import AbstractStrategy, make_strategy
@@ -90,7 +88,7 @@ def run_search(
         "data": _marks(work),
     }
     try:
-        with _claimed(folder, config):
+        with claimed(folder, config):
             result = _search(work, strategy, again, offline=offline, controls=controls)
             result.notes |= notes or {}
             if folder is not None:
@@ -160,52 +158,6 @@ def _check(space: AbstractSpace, strategy: AbstractStrategy, val_set, loss: Erro
         raise ValueError("validation data choose between architectures: give val_set")
     if not hasattr(loss, "__name__"):
         raise ValueError(f"loss={loss!r} has no name; give a function made with def")
-
-
-# --- the folder of a search -----------------------------------------------------------------------
-
-
-@contextlib.contextmanager
-def _claimed(folder: Path | None, config: dict[str, Any]) -> Iterator[None]:
-    """Be the only process in a folder that holds this search, or nothing yet."""
-    if folder is None:
-        yield
-        return
-    file = folder / "search.json"
-    with writing(folder):
-        clear_stages(folder)
-        if not file.exists():
-            if any(path for path in folder.iterdir() if not path.name.startswith(".")):
-                raise ValueError(f"{folder} is not empty and not a search; choose another folder")
-            write_text(file, json.dumps(config, indent=1))
-    _expect_same(file, config)
-    with contextlib.ExitStack() as held:
-        try:
-            held.enter_context(locked(file, wait=0))
-        except TimeoutError:
-            raise ValueError(
-                f"{folder}: another process searches in this folder; wait until it has ended, or "
-                "choose another folder"
-            ) from None
-        yield
-
-
-def _expect_same(file: Path, config: dict[str, Any]) -> None:
-    try:
-        found = json.loads(read_bytes(file) or b"")
-    except ValueError:
-        found = None
-    if not isinstance(found, dict):
-        raise ValueError(f"{file} is damaged; remove {file.parent} or choose another folder")
-    asked = json.loads(json.dumps(config))
-    different = [name for name in asked if found.get(name) != asked[name]]
-    if different:
-        name = different[0]
-        raise ValueError(
-            f"{file.parent} holds another search, with other {', '.join(different)} "
-            f"({name}: {found.get(name)} there, {asked[name]} asked for); choose another folder, "
-            "or remove it"
-        )
 
 
 def _marks(work: Work) -> dict[str, Any]:

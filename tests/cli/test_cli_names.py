@@ -9,7 +9,8 @@ import pytest
 from typer.testing import CliRunner
 
 import sciops
-from sciops.backbones import BASELINES, CLASSIFIERS, OPERATORS
+from sciops.backbones import CLASSIFIERS
+from sciops.backbones import NETWORKS as FIELD_NETWORKS
 from sciops.backbones.forecasting import WAYS
 from sciops.cli import names
 from sciops.cli.app import app
@@ -20,18 +21,20 @@ from sciops.runs.problems import PROBLEMS
 from sciops.runs.recipes import RECIPES
 from sciops.searching.spaces import SPACES
 from sciops.searching.strategies import STRATEGIES
+from sciops.studies.proposers import PROPOSERS
 
 
 def test_names_are_those_of_the_registries():
     assert set(names.DATA_SETS) == set(sciops.datasets().index)
     assert set(names.EQUATIONS) == set(DOMAINS) and set(names.ONLY_READ) == set(ONLY_READ)
     assert set(names.PROBLEMS) == set(PROBLEMS)
-    assert set(names.SPACES) == set(SPACES)
+    assert set(names.SPACES) == {*SPACES, "grammar"}
     assert set(names.STRATEGIES) == set(STRATEGIES)
+    assert set(names.PROPOSERS) == set(PROPOSERS)
     assert set(names.RECIPES) == set(RECIPES)
     assert set(names.FORECASTS) == set(WAYS)
     assert set(names.NETWORKS) == {*CLASSIFIERS, "fno-cnn"}
-    assert set(OF_EQUATIONS) == {*OPERATORS, *BASELINES}
+    assert set(OF_EQUATIONS) == set(FIELD_NETWORKS)
 
 
 @pytest.mark.parametrize("name", ["pde", *TASKS])

@@ -41,6 +41,9 @@ def test_it_prints_every_network_and_where_it_is(tmp_path):
         ("search digits --budget 0", "epochs=0 must be a whole number"),
         ("search digits --set colour=red", "colour"),
         ("search darcy --set colour=red", "there is no option 'colour': space 'xd' has layers"),
+        ("search darcy --space grammar --set colour=red", "there is no option colour"),
+        ("search digits --space grammar --strategy joint", "there are random, evolution, bayes"),
+        ("search digits --space grammar --set grammar=films", "there is no grammar 'films'"),
         ("search digits --set seed=3", "has an option of its own: --seed 3"),
     ],
 )

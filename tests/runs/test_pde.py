@@ -499,3 +499,50 @@ def test_symmetries_are_those_of_equation_and_boundary(boundary, expected):
     axes = tuple(Axis(name, (0.0, 0.5, 1.0), False, 1.0) for name in "xy")
     task = Task("darcy", (Field("a"),), (Field("u"),), axes)
     assert _symmetries("darcy", "xd", {"boundary_conditions": boundary}, task) == expected
+
+
+# --- networks of terms, and what is told on the way -----------------------------------------------
+
+TERM = "Linear2(lift8, Block(Parallel2(fourier4, conv3), pointwise, id, gelu))"
+
+
+def test_a_term_is_a_network(tmp_path):
+    run = darcy(tmp_path / "run", op="term", term=TERM)
+    opened = sciops.open_run(tmp_path / "run")
+    assert same_bits(run, opened) and opened.config["model"]["term"] == TERM
+    assert opened.evaluate().equals(run.evaluate())
+    assert f"The network of a term {TERM} learned" in run.report().read_text()
+    own = {"Twice": [[1, 2], [2, 3]]}
+    again = darcy(tmp_path / "own", op="term", term="Twice(lift8, conv3)", topologies=own)
+    assert same_bits(again, sciops.open_run(tmp_path / "own"))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "op='term' needs a term, such as"),
+        ({"term": "Linear2(lift8, convolution)"}, "there is no primitive 'convolution'"),
+        ({"term": "Linear2(lift8"}, "expected"),
+        ({"term": "lift8", "frame": "films"}, "there is no frame 'films'"),
+        ({"term": "lift8", "width": 8}, "no option width; op='term' has term, frame"),
+    ],
+)
+def test_terms_that_are_no_networks(options, message, tmp_path):
+    with pytest.raises(ValueError, match=message):
+        darcy(tmp_path / "run", op="term", **options)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_epochs_are_told_and_may_end_the_training(tmp_path):
+    told = []
+    whole = darcy(tmp_path / "whole", epochs=3, at_epoch_end=lambda rows: told.append(rows[-1]))
+    assert [row["val_relative_l2"] for row in told] == whole.history["val_relative_l2"].tolist()
+
+    def stop(rows):
+        if len(rows) == 2:
+            raise RuntimeError("enough")
+
+    with pytest.raises(RuntimeError, match="enough"):
+        darcy(tmp_path / "parts", epochs=3, at_epoch_end=stop)
+    resumed = darcy(tmp_path / "parts", epochs=3)
+    assert same_bits(whole, resumed) and errors_of(whole) == errors_of(resumed)

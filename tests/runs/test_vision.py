@@ -38,6 +38,20 @@ def test_a_run_is_judged_and_opened_again(op, tmp_path):
     assert "VisionRun" in repr(run) and op in repr(run)
 
 
+def test_a_term_is_a_network(tmp_path):
+    term = "Linear2(lift8, Linear3(Linear2(conv3, relu), down, Linear2(fourier4, tanh)))"
+    run = trained(tmp_path / "run", "term", term=term)
+    opened = sciops.open_run(tmp_path / "run")
+    assert same_bits(run, opened) and opened.config["model"]["term"] == term
+    assert repr(run).startswith("VisionRun(term, test accuracy")
+    assert f"The network of the term {term} learned" in run.report().read_text()
+    with pytest.raises(ValueError, match="is a whole network; leave network='lenet' out"):
+        trained(tmp_path / "other", "term", term=term, network="lenet")
+    with pytest.raises(ValueError, match="op='term' needs a term, such as"):
+        trained(tmp_path / "other", "term")
+    assert not (tmp_path / "other").exists()
+
+
 def test_it_learns_and_the_architecture_moves(tmp_path):
     run = trained(tmp_path / "run", "xd", epochs=25, rate=5e-3)
     assert run.metrics["test_accuracy"] > 0.8

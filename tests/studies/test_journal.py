@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from sciops.grammars.journal import Journal, _cut_unfinished_line, finite
+from sciops.studies.journal import Journal, _cut_unfinished_line, finite
 
 optuna = pytest.importorskip("optuna", reason="the engine of studies, Optuna, is not installed")
 

@@ -5,9 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from sciops.grammars.calibration import rank_correlation
-from sciops.grammars.candidates import Trial
-from tests.grammars.term_toy import objective, sample, space
+from sciops.studies.calibration import FOLDS, cross_validated, rank_correlation
+from sciops.studies.candidates import Trial
+from sciops.studies.proposers import fit_surrogate
+from tests.studies.term_toy import objective, sample, space
 
 
 def scored(seed, count, score=objective):
@@ -45,3 +46,19 @@ def test_failed_trials_are_not_ranked():
     )
     with pytest.raises(ValueError, match="1 held-out trials with a score"):
         rank_correlation(space(), trials, held_out[:1])
+
+
+def test_every_trial_is_predicted_from_the_other_folds():
+    trials = scored(0, 25)
+    failed = Trial(trials[0].candidate, math.inf)
+    table = cross_validated(space(), [failed, *trials])
+    assert table["score"].tolist() == [trial.score for trial in trials]
+    others = [trial for k, trial in enumerate(trials) if k % FOLDS != 7 % FOLDS]
+    levels = [space().levels(trials[7].candidate)]
+    for kernel in ("hierarchical", "flat"):
+        mean, deviation = fit_surrogate(space(), others, kernel).predict(levels)
+        assert table[kernel][7] == pytest.approx(mean[0], rel=1e-6)
+        assert table[f"{kernel}_deviation"][7] == pytest.approx(deviation[0], rel=1e-6)
+    assert table.attrs["tau"]["hierarchical"] > 0.3
+    with pytest.raises(ValueError, match="9 trials with a score; at least 10 are needed"):
+        cross_validated(space(), trials[:9])

@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 
 from numpy.random import Generator
 
-from .labelled_graph import LabelledGraph
+from sciops.grammars.labelled_graph import LabelledGraph
 
 C = TypeVar("C")
 KERNELS = ("hierarchical", "flat")  # compare all levels of candidates, or the full graphs

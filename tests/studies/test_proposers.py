@@ -6,10 +6,10 @@ import math
 import numpy as np
 import pytest
 
-from sciops.grammars.acquisition import Evolution
-from sciops.grammars.candidates import Trial
-from sciops.grammars.proposers import PROPOSERS, fit_surrogate, make_proposer
-from tests.grammars.term_toy import objective, sample, space
+from sciops.studies.acquisition import Evolution
+from sciops.studies.candidates import Trial
+from sciops.studies.proposers import PROPOSERS, fit_surrogate, make_proposer
+from tests.studies.term_toy import objective, sample, space
 
 QUICK = Evolution(pool=30, generations=4, limit=8, patience=2)
 OPTIONS = {

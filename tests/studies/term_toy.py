@@ -2,8 +2,8 @@
 
 import ast
 
-from sciops.grammars.candidates import CandidateSpace
 from sciops.grammars.labelled_graph import LabelledGraph
+from sciops.studies.candidates import CandidateSpace
 
 MACROS, BLOCKS = ("chain", "ladder"), ("line", "residual")
 OPERATIONS = ("conv", "fourier", "pool", "xd")

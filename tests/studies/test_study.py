@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from sciops.grammars.candidates import CandidateSpace
-from sciops.grammars.early_stopping import EarlyStopping
-from sciops.grammars.journal import Journal
-from sciops.grammars.study import StudyResult, _tried, read_study, run_study
-from tests.grammars import study_toy, term_toy
-from tests.grammars.study_toy import RULE, TRIALS, proposer
+from sciops.studies.candidates import CandidateSpace
+from sciops.studies.early_stopping import EarlyStopping
+from sciops.studies.journal import Journal
+from sciops.studies.study import StudyResult, _tried, read_study, run_study
+from tests.studies import study_toy, term_toy
+from tests.studies.study_toy import RULE, TRIALS, proposer
 
 ROOT = Path(__file__).parents[2]
 pytest.importorskip("optuna", reason="the engine of studies, Optuna, is not installed")
@@ -27,7 +27,7 @@ def run(folder, name="random", objective=study_toy.plain, trials=TRIALS, **optio
 
 
 def start(folder, name, objective, *numbers) -> subprocess.Popen:
-    command = [sys.executable, "-m", "tests.grammars.study_toy", str(folder), name, objective]
+    command = [sys.executable, "-m", "tests.studies.study_toy", str(folder), name, objective]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     nothing = subprocess.DEVNULL
     return subprocess.Popen(

@@ -5,8 +5,8 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from sciops.grammars.acquisition import Evolution, expected_improvement
-from tests.grammars.term_toy import objective, space
+from sciops.studies.acquisition import Evolution, expected_improvement
+from tests.studies.term_toy import objective, space
 
 SMALL = Evolution(pool=40, generations=5, limit=10, patience=2)
 BEST = ("ladder", *[("residual", "xd", "xd")] * 3)

@@ -14,7 +14,7 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 from scipy import sparse
 
-from .labelled_graph import LabelledGraph
+from sciops.grammars.labelled_graph import LabelledGraph
 
 
 class ColourTable:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from sciops.grammars.labelled_graph import LabelledGraph
-from sciops.grammars.wl_kernel import ColourTable, products, wl_kernel
-from tests.grammars.term_toy import full_graph, levels, sample
+from sciops.studies.wl_kernel import ColourTable, products, wl_kernel
+from tests.studies.term_toy import full_graph, levels, sample
 
 
 def random_graph(rng, nodes, labels="abc"):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sciops.grammars.early_stopping import EarlyStopping
+from sciops.studies.early_stopping import EarlyStopping
 
 
 def test_rules_are_optunas():

@@ -21,8 +21,9 @@ import torch
 from scipy.optimize import minimize
 from torch import Tensor
 
+from sciops.grammars.labelled_graph import LabelledGraph
+
 from .candidates import KERNELS
-from .labelled_graph import LabelledGraph
 from .wl_kernel import ColourTable, products
 
 FIRST_H, INNER_H = 1, 2  # of the coarsest level, and of the others but the full graph

@@ -9,11 +9,11 @@ import sys
 import time
 from pathlib import Path
 
-from sciops.grammars.acquisition import Evolution
-from sciops.grammars.early_stopping import EarlyStopping
-from sciops.grammars.proposers import make_proposer
-from sciops.grammars.study import run_study
-from tests.grammars import term_toy
+from sciops.studies.acquisition import Evolution
+from sciops.studies.early_stopping import EarlyStopping
+from sciops.studies.proposers import make_proposer
+from sciops.studies.study import run_study
+from tests.studies import term_toy
 
 TRIALS = 9
 RULE = EarlyStopping(first=1, factor=2)

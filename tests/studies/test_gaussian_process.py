@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from sciops.grammars.gaussian_process import (
+from sciops.studies.gaussian_process import (
     FULL_H,
     NOISE,
     GaussianProcess,
@@ -13,8 +13,8 @@ from sciops.grammars.gaussian_process import (
     fit_gaussian_process,
     log_likelihood,
 )
-from sciops.grammars.wl_kernel import wl_kernel
-from tests.grammars.term_toy import levels, objective, sample
+from sciops.studies.wl_kernel import wl_kernel
+from tests.studies.term_toy import levels, objective, sample
 
 
 def terms(seed, count):

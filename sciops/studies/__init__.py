@@ -1,0 +1,1 @@
+"""Studies: discrete candidates proposed, tried and recorded, by processes that may be killed."""
