@@ -18,6 +18,7 @@ from nbclient import NotebookClient
 
 FOLDER = Path(__file__).resolve().parent
 EXAMPLES = FOLDER.parents[1] / "shared" / "data"
+QUIET = "--log-level=ERROR"  # of the kernel: it warns that it listens on this machine
 PARAMETERS = "parameters"  # the tag of the cell after which other values are put
 
 
@@ -47,6 +48,8 @@ def executed(
         timeout=None,
         record_timing=False,
         coalesce_streams=True,
+        extra_arguments=[QUIET],
+        startup_timeout=300,
         resources={"metadata": {"path": str(folder)}},
     )
     client.execute(env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), **own})

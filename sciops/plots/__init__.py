@@ -4,8 +4,10 @@ Nothing is shown or saved: `fields(…).savefig("fields.png")`, or the last line
 """
 
 from .curves import comparison, history, resolutions, spectra
+from .distance_maps import error_by_separation, precision_curves
 from .field_panels import fields
 from .map_panels import operators
+from .masks import mask_panels, roc_curves
 from .rollout import rollout_figure
 from .search import distance_curves, filters
 from .shown import spectra_of
@@ -13,11 +15,15 @@ from .shown import spectra_of
 __all__ = [
     "comparison",
     "distance_curves",
+    "error_by_separation",
     "fields",
     "filters",
     "history",
+    "mask_panels",
     "operators",
+    "precision_curves",
     "resolutions",
+    "roc_curves",
     "rollout_figure",
     "spectra",
     "spectra_of",

@@ -26,7 +26,7 @@ FIELD_MAP = "viridis"
 INPUT_MAP = "cividis"
 ERROR_MAP = "RdBu_r"  # symmetric about 0
 
-NOTEBOOK_DPI = 80  # a slide's width is then about that of a notebook
+NOTEBOOK_DPI = 72  # a slide's width is then about that of a notebook
 
 SMALLEST = 1e-12  # of the largest value on a logarithmic axis: below is rounding
 
