@@ -46,7 +46,7 @@ def _error(axes: "Axes", ds: "xr.Dataset") -> None:
     axes.axhline(threshold, color=MUTED, lw=1.2, ls=":", label=f"threshold {threshold:g}")
     log_scale(axes, "y", np.append([low, high], threshold))
     axes.set_ylabel("relative L2 error")
-    axes.legend(loc="lower right", ncols=2, frameon=True, facecolor=PAPER, edgecolor="none")
+    axes.legend(loc="best", frameon=True, facecolor=PAPER, edgecolor="none")
 
 
 def _horizon(axes: "Axes", ds: "xr.Dataset") -> None:

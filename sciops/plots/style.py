@@ -109,9 +109,12 @@ def _figure_class() -> "type[Figure]":
 
     class ShownFigure(Figure):
         def _repr_png_(self) -> bytes:
-            picture = io.BytesIO()
-            self.savefig(picture, format="png", dpi=NOTEBOOK_DPI)
-            return picture.getvalue()
+            from PIL import Image
+
+            drawn, small = io.BytesIO(), io.BytesIO()
+            self.savefig(drawn, format="png", dpi=NOTEBOOK_DPI)
+            Image.open(drawn).convert("RGB").save(small, format="png", optimize=True)
+            return small.getvalue()
 
     return ShownFigure
 
