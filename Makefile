@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c const
 STAMP := .venv/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help test test-slow demo tutorials bench lint clean
+.PHONY: help test test-slow demo tutorials docs bench lint clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -28,6 +28,10 @@ demo: $(STAMP) ## XD against FNO on Darcy flow: data, training, table, other gri
 tutorials: $(STAMP) ## execute all notebooks in full and store their outputs, some 15 minutes
 	$(BIN)/python -m tutorials.execute
 
+docs: $(STAMP) ## the documentation as a site, every link checked: out/site/index.html
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	$(BIN)/python -m docs.check_site out/site
+
 bench: $(STAMP) ## all benchmarks of speed: operators, solvers, feeding, training steps, proteins
 	$(BIN)/python -m benchmarks.operators
 	$(BIN)/python -m benchmarks.darcy
@@ -43,7 +47,7 @@ lint: $(STAMP) ## style checks
 
 clean: ## remove caches and built packages (keeps .venv and out/)
 	rm -rf build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
-	find sciops tests benchmarks -name __pycache__ -prune -exec rm -rf {} +
+	find sciops tests benchmarks docs -name __pycache__ -prune -exec rm -rf {} +
 
 # Written last, so that an interrupted or failed installation is done again.
 $(STAMP): pyproject.toml constraints.txt

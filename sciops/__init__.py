@@ -41,8 +41,11 @@ def __getattr__(name: str) -> Any:
     if name in _PACKAGES:
         return import_module(f"{__name__}.{name}")
     if name not in _VERBS:
+        from .suggestions import did_you_mean
+
         raise AttributeError(
             f"module {__name__!r} has no attribute {name!r}; it has {', '.join(__all__)}"
+            f"{did_you_mean(name, __all__)}"
         )
     value = globals()[name] = getattr(import_module(_VERBS[name]), name)
     return value

@@ -9,8 +9,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .domains import DOMAINS, domain_named
+from .domains import DOMAINS, ONLY_READ, domain_named
 from .domains.domain import Domain
+from .suggestions import did_you_mean, expect_options
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -95,6 +96,7 @@ def generate(
         return _made(name).generated(counts, **how, **parameters)
     from .domains.recipe import Recipe
 
+    _expect_known(name)
     recipe = Recipe(name, resolution, seed, parameters)
     counts = {"train": n, "val": n_val, "test": n_test}
     if out is not None:
@@ -147,10 +149,21 @@ def load(
         return _made(name).kept(folder, counts, seed=seed, progress=progress, **parameters)
     from .domains.recipe import Recipe
 
+    _expect_known(name)
     recipe = Recipe(name, resolution, seed, parameters)
     spec = recipe.spec(counts)
     path = data_dir() / name / f"{recipe.resolution}-{spec.fingerprint()[:16]}.zarr"
     return _kept(path, recipe, spec, progress)
+
+
+def _expect_known(name: str) -> None:
+    """ValueError for a name that no data have, whatever they are."""
+    known = [*DOMAINS, *PACKAGES]
+    if name not in (*known, *ONLY_READ):
+        raise ValueError(
+            f"there is no data set {name!r}; there are {', '.join(known)}, and to be read from "
+            f"files only {', '.join(ONLY_READ)}{did_you_mean(name, [*known, *ONLY_READ])}"
+        )
 
 
 def _made(name: str):
@@ -216,9 +229,12 @@ def read(
     """
     if name in PACKAGES:
         collection = import_module(f".{PACKAGES[name]}.collection", __package__)
+        expect_options(f"reading {name}", options, collection.read_tree)
         return _arrived(collection.read_tree(paths, **options), out, overwrite)
     from .domains.reading import read_layout
 
+    _expect_known(name)
+    expect_options(f"reading {name}", options, read_layout)
     return _arrived(read_layout(name, paths, **options), out, overwrite)
 
 
@@ -231,6 +247,7 @@ def from_arrays(
     """
     from .domains import labelling
 
+    expect_options("from_arrays", options, labelling.from_arrays)
     return _arrived(labelling.from_arrays(name, arrays, **options), out, overwrite)
 
 

@@ -5,8 +5,10 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from sciops.suggestions import did_you_mean
+
 SCHEDULES = ("cosine", "step", "constant", "plateau")
-OPTIMISERS = ("adam", "sgd", "rmsprop")
+OPTIMISERS = ("adam", "adamw", "sgd", "rmsprop")
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,10 @@ class Optimisation:
     def __post_init__(self):
         for name, known in (("schedule", SCHEDULES), ("optimiser", OPTIMISERS)):
             if getattr(self, name) not in known:
-                raise ValueError(f"{name}={getattr(self, name)!r} must be one of {known}")
+                value = getattr(self, name)
+                raise ValueError(
+                    f"{name}={value!r} must be one of {known}{did_you_mean(value, known)}"
+                )
         if not 0 <= self.ramp < 1:
             raise ValueError(f"ramp={self.ramp!r} must be a share of the epochs, from 0 to below 1")
         for name in ("rate", "decay", "momentum", "warmup"):

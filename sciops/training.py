@@ -25,6 +25,7 @@ from .data.symmetries import transformed
 from .metrics.field import relative_l2
 from .operators import arch_parameters, weight_parameters
 from .operators.heap import kept_heap
+from .operators.operator import notes_of, searchables
 from .schedules import plateau_cuts, rate_factor
 from .task import Batch
 from .trainer import make_trainer, quietly, stops_are_told
@@ -54,7 +55,8 @@ def make_optimiser(parameters: list[nn.Parameter], how: Optimisation) -> torch.o
     if how.optimiser == "sgd":
         return torch.optim.SGD(parameters, how.rate, how.momentum, weight_decay=how.decay)
     fused = all(p.is_floating_point() for p in parameters)  # several times faster, but not complex
-    return torch.optim.Adam(parameters, how.rate, weight_decay=how.decay, fused=fused)
+    adam = torch.optim.AdamW if how.optimiser == "adamw" else torch.optim.Adam
+    return adam(parameters, how.rate, weight_decay=how.decay, fused=fused)
 
 
 class Loop(pl.LightningModule):
@@ -77,6 +79,7 @@ class Loop(pl.LightningModule):
         self.model, self.how, self.sampler, self.folder = model, how, sampler, folder
         self.error, self.units, self.keep_best = error, units, keep_best
         self.coords = None if coords is None else tuple(coords)
+        self.searchables = searchables(model)
         self.at_epoch_end, self.first_epoch = at_epoch_end, 0
         pairs = (weight_parameters(model), how.weights), (arch_parameters(model), how.architecture)
         self.groups = [(parameters, o) for parameters, o in pairs if parameters]
@@ -124,9 +127,14 @@ class Loop(pl.LightningModule):
         loss = total if self.how.loss == "sum" else total / size
         if not torch.isfinite(loss):
             raise self._failed(f"the loss became {loss.item()} in batch {index + 1}")
-        self.descend(loss)
+        self.descend(self.with_penalties(loss))
         self.sums.append(total.detach())
         self.counts.append(count)
+
+    def with_penalties(self, loss: Tensor) -> Tensor:
+        """The loss and what architectures add to it; errors of the history are without."""
+        found = (module.penalty() for module in self.searchables)
+        return sum((p for p in found if p is not None), loss)
 
     def descend(self, loss: Tensor) -> None:
         """A step of all optimisers."""
@@ -144,10 +152,12 @@ class Loop(pl.LightningModule):
         if how.clip is not None:
             nn.utils.clip_grad_norm_(parameters, how.clip)
         optimisers[number].step()
+        for module in self.searchables:
+            module.project()
 
     def notes(self) -> dict[str, float]:
         """What else the history says of an epoch."""
-        return {}
+        return notes_of(self.model)
 
     def _errors(self, batch: Batch, coords: tuple[Tensor, ...] | None) -> Tensor:
         predicted = self.model(batch.x) if coords is None else self.model(batch.x, coords)

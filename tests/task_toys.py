@@ -130,7 +130,11 @@ TOYS = {
         images(seed=1),
         dict(n_train=20, n_val=5, n_test=5),
         [dict(depth=2), dict(op="discrete"), dict(network="linear", op="conv"), dict(seed=1)],
-        [dict(epochs=4, flip=True, margin=1), dict(epochs=4, recipe="paper", op="kop")],
+        [
+            dict(epochs=4, flip=True, margin=1),
+            dict(epochs=4, recipe="paper", op="kop"),
+            dict(epochs=4, op="dnarch", width=4, blocks=2, dropout=0.2),
+        ],
         write_store,
     ),
 }

@@ -11,30 +11,33 @@ PATHS = sorted(file.relative_to(HOUSE) for file in HOUSE.rglob("*.py"))
 
 # module or folder of sciops/ → what it may import from the house (itself is always allowed)
 ARROWS = {
-    "__init__": {"version", "operators", "searching"},  # the public verbs, lazily
+    "__init__": {"suggestions", "version", "operators", "searching"},  # the public verbs, lazily
     "version": set(),
+    "suggestions": set(),
     "__main__": {"cli"},
-    "cli": {"__init__", "atomic", "runs", "training"},  # every command is a call of a public verb
+    # every command is a call of a public verb
+    "cli": {"__init__", "atomic", "findings", "runs", "suggestions", "training"},
     "task": set(),
-    "config": set(),
+    "config": {"suggestions"},
     "schedules": {"config"},
     "metrics": set(),
     "operators": set(),
-    "data": {"task"},
+    "data": {"suggestions", "task"},
     "findings": set(),
     "domains": {
         *("task", "metrics", "data", "findings", "cosmic", "music", "proteins", "version"),
-        "vision",
+        *("suggestions", "vision"),
     },
     "proteins": {"task", "data", "domains"},
     "music": {"task", "data", "domains"},
-    "cosmic": {"task", "data", "domains"},
-    "vision": {"task", "data", "domains"},
-    "catalogue": {"cosmic", "domains", "data", "music", "proteins", "vision"},
-    "backbones": {"operators", "task"},
+    "cosmic": {"task", "data", "domains", "suggestions"},
+    "vision": {"task", "data", "domains", "suggestions"},
+    "catalogue": {"cosmic", "domains", "data", "music", "proteins", "suggestions", "vision"},
+    "grammars": set(),
+    "backbones": {"grammars", "operators", "suggestions", "task"},
     "searching": {
         *("atomic", "backbones", "checkpoint", "config", "data", "operators", "plots", "task"),
-        *("reporting", "training", "training_bar"),
+        *("reporting", "suggestions", "training", "training_bar"),
     },
     "training": {
         *("checkpoint", "config", "data", "metrics", "operators", "schedules", "task"),
@@ -49,15 +52,17 @@ ARROWS = {
         *("atomic", "backbones", "cosmic", "data", "domains", "metrics", "music", "proteins"),
         *("runs", "task", "version"),
     },
-    "plots": {"data", "evaluation", "metrics", "operators", "runs", "task"},
+    "plots": {
+        *("backbones", "data", "evaluation", "grammars", "metrics", "operators", "runs", "task"),
+    },
     "reporting": {
         *("atomic", "evaluation", "metrics", "operators", "plots", "proteins", "runs", "task"),
-        *("config", "cosmic", "music", "searching", "version"),
+        *("backbones", "config", "cosmic", "music", "searching", "version"),
     },
     "runs": {
         *("atomic", "backbones", "catalogue", "checkpoint", "config", "cosmic", "data", "domains"),
         *("evaluation", "metrics", "music", "operators", "plots", "proteins", "reporting"),
-        *("searching", "task", "trainer", "training", "version", "vision"),
+        *("searching", "suggestions", "task", "trainer", "training", "version", "vision"),
     },
     "health": {"catalogue", "checkpoint", "data", "domains", "findings", "operators", "version"},
 }
@@ -65,10 +70,12 @@ PLACES = set(ARROWS).union(*ARROWS.values())
 HEAVY = {
     *("neuralop", "pytorch_lightning", "lightning", "xarray", "zarr", "Bio", "matplotlib"),
     *("pandas", "h5py", "dask", "distributed", "sklearn", "astropy", "astroscrappy", "PIL"),
+    "optuna",
 }
 LIGHT_PLACES = {
     "__init__",
     "operators",
+    "grammars",
     "searching",
     "data",
     "cosmic",

@@ -15,10 +15,11 @@ import pytest
 import torch
 
 import sciops.training
+from sciops.backbones.ccnn_sizes import Sizes
 from sciops.checkpoint import CheckpointError
 from sciops.config import CHANGES, Optimisation, Training, changed, training_from
 from sciops.operators import arch_parameters, weight_parameters
-from sciops.training import ShuffledBatches, TrainingFailed, fit, rate_factor
+from sciops.training import ShuffledBatches, TrainingFailed, fit, make_optimiser, rate_factor
 from sciops.training_bar import bar_is_wanted
 from tests.grid_toy import Recorder
 from tests.training_toy import model_for, quick, samples
@@ -285,7 +286,7 @@ def test_changes_leave_the_rest_as_it_is():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Optimisation(1e-3, "adamw"), "optimiser='adamw' must be one of"),
+        (lambda: Optimisation(1e-3, "lion"), "optimiser='lion' must be one of"),
         (lambda: Optimisation(-1.0), "rate=-1.0 must be a number, and not negative"),
         (lambda: Optimisation(float("nan")), "rate=nan must be a number"),
         (lambda: Optimisation(float("inf")), "rate=inf must be a number"),
@@ -344,3 +345,40 @@ def test_every_setting_of_the_optimisers_can_be_changed():
         assert getattr(getattr(new, group), name.removeprefix("arch_")) == 2
         others = [getattr(new, g) for g in ("weights", "architecture") if g != group]
         assert others == [getattr(usual, g) for g in ("weights", "architecture") if g != group]
+
+
+def dnarch(learn: str = "KRWD", **options):
+    """A continuous CNN that begins far from what it may cost."""
+    data = samples(10)
+    return model_for(data, "dnarch", learn=learn, **options), data
+
+
+def test_architectures_add_to_the_loss_and_stay_where_they_may_be():
+    """Steps of masks are so large that they would leave the interval."""
+    fast = Training(3, 5, Optimisation(0.0), Optimisation(3.0, schedule="constant"))
+    free, data = dnarch(cost=0.0)
+    dear, _ = dnarch(cost=1e3, target=0.5)
+    rows = [fit(model, data, data, fast, progress=False) for model in (free, dear)]
+    assert rows[1]["complexity"].iloc[-1] < rows[0]["complexity"].iloc[-1]
+    assert max(row["train_relative_l2"].max() for row in rows) < 10  # errors are without it
+    for model in (free, dear):
+        (sizes,) = [m for m in model.modules() if isinstance(m, Sizes)]
+        before = [p.clone() for p in sizes.parameters()]
+        sizes.project()
+        assert all(torch.equal(a, b) for a, b in zip(before, sizes.parameters(), strict=True))
+
+
+def test_a_target_is_met():
+    model, data = dnarch(cost=10.0, target=0.9)
+    how = Training(40, 5, Optimisation(5e-3), Optimisation(1e-2))
+    rows = fit(model, data, data, how, progress=False)
+    assert rows["complexity"].iloc[-1] == pytest.approx(0.9, rel=0.02)
+    assert rows["train_relative_l2"].iloc[-1] < 0.8 * rows["train_relative_l2"].iloc[0]
+
+
+def test_adamw_does_not_mix_decay_and_gradients():
+    weight = torch.nn.Parameter(torch.ones(1))
+    optimiser = make_optimiser([weight], Optimisation(0.1, "adamw", decay=0.5))
+    weight.grad = torch.zeros(1)
+    optimiser.step()
+    assert weight.item() == pytest.approx(1 - 0.1 * 0.5)

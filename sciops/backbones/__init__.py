@@ -5,8 +5,10 @@ from typing import Any
 
 from torch import nn
 
+from sciops.suggestions import did_you_mean
 from sciops.task import Task
 
+from .ccnn import Ccnn
 from .cell_network import field_network
 from .choice import OPERATORS
 from .classifiers import CLASSIFIERS, make_classifier
@@ -17,11 +19,14 @@ from .image_masks import mask_network
 from .neuralop_fno import NeuralopFno
 from .normalized import Normalized
 from .tcn import Tcn
+from .term_network import term_network
+from .trimmed import with_found
 from .unet import UNet
 
 __all__ = [
     "BASELINES",
     "CLASSIFIERS",
+    "Ccnn",
     "FnoCnn",
     "NeuralopFno",
     "Normalized",
@@ -30,9 +35,14 @@ __all__ = [
     "build_model",
     "make_backbone",
     "make_classifier",
+    "term_network",
 ]
 
-BASELINES: dict[str, Callable[..., nn.Module]] = {"unet": UNet, "neuralop": NeuralopFno}
+BASELINES: dict[str, Callable[..., nn.Module]] = {
+    "unet": UNet,
+    "neuralop": NeuralopFno,
+    "dnarch": Ccnn,
+}
 
 
 def make_backbone(task: Task, op: str, **options) -> Normalized:
@@ -45,26 +55,36 @@ def make_backbone(task: Task, op: str, **options) -> Normalized:
     elif op in OPERATORS:
         network = FnoCnn(task, op, **options)
     else:
-        known = ", ".join([*OPERATORS, *BASELINES])
-        raise ValueError(f"there is no op={op!r}; there are {known}")
+        known = [*OPERATORS, *BASELINES]
+        raise ValueError(
+            f"there is no op={op!r}; there are {', '.join(known)}{did_you_mean(op, known)}"
+        )
     return Normalized(network, task.in_channels, task.out_channels)
 
 
 def build_model(task: Task, description: Mapping[str, Any]) -> nn.Module:
-    """A network by its description: op, backbone or forecast (None or which) and its options."""
+    """A network by its description: op, backbone or forecast (None or which) and its options.
+
+    A continuous CNN may have `found`, the sizes of the plain network that was made of it.
+    """
     options = dict(description)
+    if "found" in options:
+        found = options.pop("found")
+        return with_found(build_model(task, options), found)
     op, forecast = options.pop("op"), options.pop("forecast", None)
     backbone = options.pop("backbone", None)
     if backbone == "distance_map":
         return distance_network(task, op, **options)
     if backbone == "cells":
         return field_network(task, **options)
+    if backbone == "term":
+        return term_network(task, **options)
     if backbone == "tcn":
         return Tcn(task, op, **options)
     if backbone == "image_mask":
         return mask_network(task, op, **options)
     if backbone in CLASSIFIERS:
-        if op != "conv":
+        if op not in ("conv", "dnarch"):
             raise ValueError(f"{backbone!r} is made with op='conv'; sciops.relax makes it {op!r}")
         return make_classifier(task, backbone, **options)
     if forecast is None:

@@ -15,6 +15,7 @@ from collections.abc import Callable
 
 from sciops.operators import XD, AbstractOperator, FourierLayer
 from sciops.operators.convolution import Convolution
+from sciops.suggestions import did_you_mean, meant_option
 from sciops.task import Task
 
 CLOSED_PERIOD = 1.25  # room behind an axis with ends, so that they are not neighbours
@@ -112,8 +113,12 @@ def make_operator(op: str, channels: int, task: Task, **options) -> AbstractOper
              start being a convolution; taps=, spacing= imply the latter
     """
     if op not in OPERATORS:
-        raise ValueError(f"there is no operator {op!r}; there are {', '.join(OPERATORS)}")
+        raise ValueError(
+            f"there is no operator {op!r}; there are {', '.join(OPERATORS)}"
+            f"{did_you_mean(op, OPERATORS)}"
+        )
     try:
         return OPERATORS[op](channels, task, **options)
     except TypeError as error:
-        raise ValueError(f"op={op!r} does not take these options: {error}") from None
+        hint = meant_option(error, OPERATORS[op])
+        raise ValueError(f"op={op!r} does not take these options: {error}{hint}") from None

@@ -7,6 +7,7 @@ resnet20        of 20 layers; depth= for more
 spherical-cnn   for images of the sphere
 text-cnn        Kim's, for sequences
 linear          linear layers only, the control
+ccnn            continuous convolutions; with learn="KRWD" their sizes are learned
 """
 
 from collections.abc import Callable
@@ -14,11 +15,20 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
+from sciops.suggestions import did_you_mean, meant_option
 from sciops.task import Task
 
-from .lenet import LeNet, LinearNetwork, PaddedLeNet, SphericalCnn, WideLeNet
+from .ccnn import Ccnn
+from .lenet import LeNet, LinearNetwork, PaddedLeNet, SphericalCnn, WideLeNet, expect_classes
 from .resnet_cifar import CifarResNet
 from .text_cnn import TextCnn
+
+
+def _ccnn(task: Task, *, learn: str = "", **options) -> Ccnn:
+    """Pixels are cells, and where they are is not said."""
+    expect_classes(task)
+    return Ccnn(task, learn=learn, positions=False, cells=True, **options)
+
 
 CLASSIFIERS: dict[str, Callable[..., nn.Module]] = {
     "lenet": LeNet,
@@ -28,6 +38,7 @@ CLASSIFIERS: dict[str, Callable[..., nn.Module]] = {
     "spherical-cnn": SphericalCnn,
     "text-cnn": TextCnn,
     "linear": LinearNetwork,
+    "ccnn": _ccnn,
 }
 
 
@@ -70,9 +81,13 @@ def make_classifier(task: Task, name: str, **options) -> Standardized:
     Then `fit(x)` it to the training inputs, and train it.
     """
     if name not in CLASSIFIERS:
-        raise ValueError(f"there is no network {name!r}; there are {', '.join(CLASSIFIERS)}")
+        raise ValueError(
+            f"there is no network {name!r}; there are {', '.join(CLASSIFIERS)}"
+            f"{did_you_mean(name, CLASSIFIERS)}"
+        )
     try:
         network = CLASSIFIERS[name](task, **options)
     except TypeError as error:
-        raise ValueError(f"{name!r} does not take these options: {error}") from None
+        hint = meant_option(error, CLASSIFIERS[name])
+        raise ValueError(f"{name!r} does not take these options: {error}{hint}") from None
     return Standardized(network, task.in_channels)

@@ -3,6 +3,7 @@
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from sciops.suggestions import did_you_mean
 from sciops.task import Task
 
 from .resnet import OPERATORS, ResNet
@@ -25,5 +26,8 @@ class DistanceUNet(nn.Module):
 def distance_network(task: Task, op: str, **options) -> nn.Module:
     """The network that `op` names: PDNET's tower with that operator, or a U-Net."""
     if op not in MAP_NETWORKS:
-        raise ValueError(f"there is no op={op!r}; there are {', '.join(MAP_NETWORKS)}")
+        raise ValueError(
+            f"there is no op={op!r}; there are {', '.join(MAP_NETWORKS)}"
+            f"{did_you_mean(op, MAP_NETWORKS)}"
+        )
     return DistanceUNet(task, **options) if op == "unet" else ResNet(task, op, **options)

@@ -18,6 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from sciops.operators import Fixed
+from sciops.suggestions import did_you_mean
 from sciops.task import Task
 
 from .choice import make_operator, taps_of
@@ -64,7 +65,10 @@ class FnoCnn(nn.Module):
     ):
         super().__init__()
         if style not in STYLES:
-            raise ValueError(f"style={style!r} is not known; choose one of {', '.join(STYLES)}")
+            raise ValueError(
+                f"style={style!r} is not known; choose one of {', '.join(STYLES)}"
+                f"{did_you_mean(style, STYLES)}"
+            )
         if blocks < 1:
             raise ValueError(f"blocks={blocks!r} must be a whole number ≥ 1")
         ndim = len(task.axes)

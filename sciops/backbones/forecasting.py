@@ -14,6 +14,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor, nn
 
+from sciops.suggestions import did_you_mean
 from sciops.task import Axis, Field, Task
 
 from .normalized import Normalized
@@ -39,7 +40,10 @@ def forecaster(
 
         _, frames = history_and_frames(task)
         return RollOut(make_backbone(next_frame_task(task), op, **options), frames, noise=noise)
-    raise ValueError(f"forecast={forecast!r} is not known; choose one of {', '.join(WAYS)}")
+    raise ValueError(
+        f"forecast={forecast!r} is not known; choose one of {', '.join(WAYS)}"
+        f"{did_you_mean(forecast, WAYS)}"
+    )
 
 
 # --- what a forecast is ---------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from sciops.operators.calibration import ATTENTIONS, KERNELS
 from sciops.operators.features import FEATURES
+from sciops.suggestions import did_you_mean
 
 OPERATIONS = (*FEATURES, *ATTENTIONS, *KERNELS)
 KINDS = "normal", "reduction"
@@ -126,8 +127,10 @@ def _check_node(node: Node, where: str, index: int) -> None:
         raise ValueError(f"{where}: expected two operations in the first tier, got {node.first}")
     for operation in (*(one.operation for one in node.first), node.second):
         if operation not in OPERATIONS:
-            known = ", ".join(OPERATIONS)
-            raise ValueError(f"{where}: there is no operation {operation!r}; there are {known}")
+            raise ValueError(
+                f"{where}: there is no operation {operation!r}; there are {', '.join(OPERATIONS)}"
+                f"{did_you_mean(operation, OPERATIONS)}"
+            )
     a, b = (one.source for one in node.first)
     if not (isinstance(a, int) and isinstance(b, int) and 0 <= a < b < index):
         raise ValueError(

@@ -4,6 +4,7 @@
                                         beside them; XD as published instead of them
     resnet, resnet-xd, resnet-xd-grid   a residual tower, likewise
     fno, xd                             the network of FNO, with our Fourier layer or XD
+    dnarch                              a continuous CNN whose sizes are learned
 
 All of them see robustly scaled images (`robust_scaling`), so that the answer is the same for x and
 a x + b, a > 0.  What they answer is added to the log-odds of `SHARE`, so that they start with few
@@ -20,8 +21,10 @@ from torch import Tensor, nn
 
 from sciops.operators import Fixed
 from sciops.operators.operator import AbstractOperator
+from sciops.suggestions import did_you_mean
 from sciops.task import Task
 
+from .ccnn import Ccnn, trained_grid
 from .fno_cnn import FnoCnn
 from .mask_unet import MaskUNet
 from .resnet import ResNet
@@ -92,6 +95,20 @@ class PixelFno(nn.Module):
         return self.fno(x, tuple(torch.arange(n, dtype=torch.float64) / (m - 1) for n, m in ends))
 
 
+class PixelCcnn(nn.Module):
+    """A continuous CNN on images of any size: its kernels are as many pixels wide in all."""
+
+    def __init__(self, task: Task, **options):
+        super().__init__()
+        self.pixel = trained_grid(task).spacings
+        self.ccnn = Ccnn(task, positions=False, cells=True, **options)
+
+    def forward(self, x: Tensor) -> Tensor:
+        ends = zip(x.shape[2:], self.pixel, strict=True)
+        places = tuple(torch.arange(n, dtype=torch.float64) * pixel for n, pixel in ends)
+        return self.ccnn(x, places)
+
+
 def _unet(op: str) -> Callable[..., nn.Module]:
     return lambda task, **options: MaskUNet(task, op, **options)
 
@@ -114,6 +131,7 @@ MASK_NETWORKS: dict[str, Callable[..., nn.Module]] = {
     "resnet-xd-grid": _resnet("xd-grid"),
     "fno": _fno("fno"),
     "xd": _fno("xd"),
+    "dnarch": PixelCcnn,
 }
 
 
@@ -121,10 +139,13 @@ def mask_network(task: Task, op: str, *, compress: bool = True, **options) -> Im
     """The network that `op` names, sized from the window of a task.
 
     compress: asinh of the scaled image
-    options:  of `MaskUNet`, `ResNet` or `FnoCnn`
+    options:  of `MaskUNet`, `ResNet`, `FnoCnn` or `Ccnn`
     """
     if op not in MASK_NETWORKS:
-        raise ValueError(f"there is no op={op!r}; there are {', '.join(MASK_NETWORKS)}")
+        raise ValueError(
+            f"there is no op={op!r}; there are {', '.join(MASK_NETWORKS)}"
+            f"{did_you_mean(op, MASK_NETWORKS)}"
+        )
     if len(task.axes) != 2 or any(axis.periodic for axis in task.axes):
         axes = ", ".join(f"{a.name}{' (periodic)' * a.periodic}" for a in task.axes)
         raise ValueError(f"an image has two axes that are not periodic, {task.name!r} has {axes}")

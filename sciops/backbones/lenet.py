@@ -23,6 +23,7 @@ from functools import partial
 
 from torch import Tensor, nn
 
+from sciops.suggestions import did_you_mean
 from sciops.task import Task
 
 POOLS = {"max": nn.MaxPool2d, "average": nn.AvgPool2d}
@@ -38,7 +39,10 @@ class LeNet(nn.Module):
     def __init__(self, task: Task, *, padded: bool = False, pool: str = "max"):
         super().__init__()
         if pool not in POOLS:
-            raise ValueError(f"pool={pool!r} is not known; choose one of {', '.join(POOLS)}")
+            raise ValueError(
+                f"pool={pool!r} is not known; choose one of {', '.join(POOLS)}"
+                f"{did_you_mean(pool, POOLS)}"
+            )
         size = image_size(task, least=4 if padded else 16)
         padding, lost = (2, 0) if padded else (0, 4)
         for _ in range(2):

@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from torch.nn.utils.parametrizations import weight_norm
 
 from sciops.operators.operator import whole_numbers
+from sciops.suggestions import did_you_mean
 from sciops.task import Task
 
 from .relaxed_convs import relaxed
@@ -77,7 +78,7 @@ class MaskUNet(nn.Module):
             size = tuple(-(-n // 2**halvings) for n in window)
             for name, layer in layers.named_children():
                 if isinstance(layer, nn.Conv2d):
-                    setattr(layers, name, relaxed(op, layer, size, options))
+                    setattr(layers, name, relaxed(op, layer, size, options, MaskUNet))
         self.reach = _reach(levels) if op == "conv" else None
 
     def _levels(self) -> Iterator[tuple[nn.Sequential, int]]:
@@ -125,5 +126,8 @@ def _checked_window(task: Task, op: str, norm: str) -> tuple[int, ...]:
         raise ValueError(f"an image has two axes, but {task.name!r} has {len(task.axes)}")
     for name, value, known in (("op", op, OPERATORS), ("norm", norm, NORMS)):
         if value not in known:
-            raise ValueError(f"there is no {name}={value!r}; there are {', '.join(known)}")
+            raise ValueError(
+                f"there is no {name}={value!r}; there are {', '.join(known)}"
+                f"{did_you_mean(value, known)}"
+            )
     return tuple(axis.size for axis in task.axes)

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from sciops.operators import XD, AbstractOperator
 from sciops.operators.hybrid import Hybrid
+from sciops.suggestions import meant_option
 
 Size = tuple[int, ...]
 
@@ -36,15 +37,17 @@ RELAXED: dict[str, Callable[..., nn.Module]] = {
 }
 
 
-def relaxed(op: str, conv: nn.Conv2d, size: Size, options: dict) -> nn.Module:
+def relaxed(op: str, conv: nn.Conv2d, size: Size, options: dict, *owners: Callable) -> nn.Module:
     """The layer that `op` makes of a convolution on windows of this size.
 
     options: of the XD operations: `k_depth`, the depth of their K-matrices; those of `Hybrid`
+    owners:  what has options too, the network that it is in
     """
     try:
         return RELAXED[op](conv, size, **options)
     except TypeError as error:
-        raise ValueError(f"op={op!r} does not take these options: {error}") from None
+        hint = meant_option(error, *owners, RELAXED[op], Hybrid)
+        raise ValueError(f"op={op!r} does not take these options: {error}{hint}") from None
 
 
 def applied(layer: nn.Module, h: Tensor, coords: tuple[Tensor, ...] | None) -> Tensor:

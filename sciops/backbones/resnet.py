@@ -21,6 +21,7 @@ from torch import Tensor, nn
 
 from sciops.operators import AbstractOperator
 from sciops.operators.operator import whole_numbers
+from sciops.suggestions import did_you_mean
 from sciops.task import Task
 
 from .relaxed_convs import RELAXED as OPERATORS
@@ -89,8 +90,8 @@ class ResNet(nn.Module):
         self.project = _conv(width, task.out_channels, 3, 1, mode)
         window = tuple(axis.size for axis in task.axes)
         for block in self.blocks:  # when all weights are drawn: the same in every op
-            block.first = relaxed(op, block.first, window, options)
-            block.second = relaxed(op, block.second, window, options)
+            block.first = relaxed(op, block.first, window, options, ResNet)
+            block.second = relaxed(op, block.second, window, options, ResNet)
 
     @property
     def reach(self) -> int | None:
@@ -127,7 +128,10 @@ def _check(task: Task, op: str, depth: int, output: str) -> None:
         raise ValueError(f"a tower for maps has two axes, but {task.name!r} has {len(task.axes)}")
     for name, value, known in (("op", op, OPERATORS), ("output", output, OUTPUTS)):
         if value not in known:
-            raise ValueError(f"there is no {name}={value!r}; there are {', '.join(known)}")
+            raise ValueError(
+                f"there is no {name}={value!r}; there are {', '.join(known)}"
+                f"{did_you_mean(value, known)}"
+            )
     if not isinstance(depth, int) or depth < 4 or depth % 2:
         raise ValueError(
             f"depth={depth!r} must be an even number ≥ 4: two convolutions to a block, one before "

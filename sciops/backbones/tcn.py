@@ -28,6 +28,7 @@ from sciops.operators import XD, AbstractOperator, Kaleidoscope
 from sciops.operators.kaleidoscope import built_together
 from sciops.operators.operator import whole_numbers
 from sciops.operators.torch_layers import copy_weight_norm, effective_weight, weight_norm_of
+from sciops.suggestions import did_you_mean, meant_option
 from sciops.task import Task
 
 SMALL = 0.01  # deviation of the weights of 1 × 1 convolutions
@@ -180,11 +181,14 @@ def _relaxed(op: str, conv: nn.Conv1d, task: Task, options: dict) -> nn.Module:
     try:
         return OPERATORS[op](conv, task, **options)
     except TypeError as error:
-        raise ValueError(f"op={op!r} does not take these options: {error}") from None
+        hint = meant_option(error, Tcn, OPERATORS[op])
+        raise ValueError(f"op={op!r} does not take these options: {error}{hint}") from None
 
 
 def _check(task: Task, op: str) -> None:
     if len(task.axes) != 1:
         raise ValueError(f"a sequence has one axis, but {task.name!r} has {len(task.axes)}")
     if op not in OPERATORS:
-        raise ValueError(f"there is no op={op!r}; there are {', '.join(OPERATORS)}")
+        raise ValueError(
+            f"there is no op={op!r}; there are {', '.join(OPERATORS)}{did_you_mean(op, OPERATORS)}"
+        )

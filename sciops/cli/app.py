@@ -9,34 +9,53 @@ import typer
 import sciops
 
 from .cleaning import clean
-from .runs import runs
+from .examples import examples
+from .options import Json, Name, Overwrite, Parameter, ReadName, Seed
+from .runs import compare, evaluate, report, train, transfer
 from .searches import search
+from .tables import findings_as_json, show
 from .text import or_exit, pair, settings
 
-app = typer.Typer(help="Neural operators for scientists.", no_args_is_help=True)
+ABOUT = """Neural operators for scientists.
+
+Every command is a verb of the Python package: `sciops train darcy --op xd` is
+`sciops.train_pde("darcy", op="xd")`.  Each has a --help with examples.
+"""
+
+
+def doctor(as_json: Json = False) -> None:
+    """Look at versions and machine and try the main parts; exit code 1 if something is wrong."""
+    health = sciops.doctor()
+    typer.echo(findings_as_json(health) if as_json else str(health))
+    raise typer.Exit(0 if health.ok else 1)
+
+
+app = typer.Typer(
+    help=ABOUT,
+    no_args_is_help=True,
+    epilog="First `sciops doctor`, then `sciops train darcy`.",
+    rich_markup_mode="markdown",
+)
 data = typer.Typer(help="Make, read and check data.", no_args_is_help=True)
 app.add_typer(data, name="data")
-app.add_typer(runs)
-app.command()(clean)
-app.command()(search)
+for command in (train, compare, search, evaluate, transfer, report, clean, doctor):
+    app.command(epilog=examples(command.__name__))(command)
 
-Name = Annotated[str, typer.Argument(help="data set, as listed by `sciops data list`")]
 Out = Annotated[Path, typer.Option(help="zarr store to write")]
-Parameter = Annotated[
-    list[str] | None, typer.Option("--set", help="parameter of the equation, name=value")
-]
 
 
-@data.command("list")
-def list_datasets() -> None:
-    """What can be generated, loaded and read."""
+@data.command("list", epilog=examples("data list"))
+def list_datasets(as_json: Json = False) -> None:
+    """What can be generated, loaded and read, with the parameters that it has."""
+    if as_json:
+        return show(sciops.datasets().reset_index(), as_json=True)
     for name, known in sciops.datasets().iterrows():
         typer.secho(f"{name}: {known['title']}", bold=True)
         for column in known.index.drop("title"):
             typer.echo(f"    {column:10}  {known[column]}")
 
 
-@data.command()
+@data.command(epilog=examples("data generate"))
 def generate(
     name: Name,
     out: Out,
@@ -44,10 +63,10 @@ def generate(
     n_val: Annotated[int, typer.Option(help="samples to validate with")] = 0,
     n_test: Annotated[int, typer.Option(help="samples to test with")] = 0,
     resolution: Annotated[int | None, typer.Option(help="points on each axis")] = None,
-    seed: int = 0,
+    seed: Seed = 0,
     workers: Annotated[int | None, typer.Option(help="threads; one a core if not given")] = None,
     scheduler: Annotated[str | None, typer.Option(help="address of a Dask scheduler")] = None,
-    overwrite: bool = False,
+    overwrite: Overwrite = False,
     parameter: Parameter = None,
 ) -> None:
     """Solve an equation for random samples; an interrupted call goes on where it stopped."""
@@ -68,9 +87,9 @@ def generate(
     typer.echo(_summary(out, tree))
 
 
-@data.command()
+@data.command(epilog=examples("data read"))
 def read(
-    name: Name,
+    name: ReadName,
     paths: Annotated[list[Path], typer.Argument(help="files to read")],
     out: Out,
     field: Annotated[
@@ -82,7 +101,7 @@ def read(
     ] = None,
     val: Annotated[int | None, typer.Option(help="samples of train to validate with")] = None,
     resolution: Annotated[int | None, typer.Option(help="points to keep on each axis")] = None,
-    overwrite: bool = False,
+    overwrite: Overwrite = False,
     parameter: Parameter = None,
 ) -> None:
     """Turn a file of the field (FNO .mat, neuraloperator .pt, PDEBench HDF5, …) into a store.
@@ -108,11 +127,11 @@ def read(
     typer.echo(_summary(out, tree))
 
 
-@data.command()
-def check(store: Annotated[Path, typer.Argument(help="zarr store")]) -> None:
+@data.command(epilog=examples("data check"))
+def check(store: Annotated[Path, typer.Argument(help="zarr store")], as_json: Json = False) -> None:
     """Verify files, labels, values, splits and the equation; exit code 1 if something is wrong."""
     report = or_exit(sciops.check, store)
-    typer.echo(str(report))
+    typer.echo(findings_as_json(report) if as_json else str(report))
     raise typer.Exit(0 if report.ok else 1)
 
 

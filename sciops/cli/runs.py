@@ -1,4 +1,4 @@
-"""The commands about runs: train, evaluate, transfer, report, compare; and doctor."""
+"""The commands about runs: train, evaluate, transfer, report, compare."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -6,8 +6,31 @@ from typing import Annotated, Any
 import typer
 
 import sciops
-from sciops.runs import TASKS
+from sciops.runs import OPERATORS, TASKS
 
+from .names import complete_operator, complete_operators, expect_data_set, listed
+from .options import (
+    Augment,
+    BatchSize,
+    Coarse,
+    Csv,
+    Epochs,
+    Folder,
+    Forecast,
+    Json,
+    Name,
+    OwnSetting,
+    Recipe,
+    Report,
+    Resolution,
+    Resolutions,
+    Seed,
+    Setting,
+    Store,
+    TestCount,
+    TrainCount,
+    ValCount,
+)
 from .tables import (
     by_resolution,
     by_sample,
@@ -18,57 +41,29 @@ from .tables import (
     pooled,
     save_csv,
     show,
+    with_pooled,
 )
 from .text import or_exit, settings, stop, whole_numbers
 
-runs = typer.Typer()
 
-Name = Annotated[str, typer.Argument(help="data set, as listed by `sciops data list`")]
-Folder = Annotated[Path, typer.Argument(help="folder of a run")]
-Resolution = Annotated[
-    list[str] | None, typer.Option(help="points on an axis; several, as in 43,64, for many grids")
-]
-Resolutions = Annotated[str, typer.Option(help="points on an axis, as in 43,64,85")]
-Count = Annotated[int | None, typer.Option(help="if not given, the recipe's")]
-Store = Annotated[Path | None, typer.Option(help="zarr store with train and test")]
-Recipe = Annotated[str, typer.Option(help="quick or paper")]
-Forecast = Annotated[str | None, typer.Option(help="of fields in time: 3d or steps")]
-Augment = Annotated[
-    bool | None, typer.Option(help="training samples by symmetries; if not given, as the recipe")
-]
-Coarse = Annotated[
-    float | None, typer.Option(help="of several grids: share of the epochs before the last one")
-]
-Setting = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        help="name=value of anything else: viscosity, rate, arch_rate, width, taps, …; in a "
-        "comparison op.name=value is for one operator",
-    ),
-]
-Json = Annotated[bool, typer.Option("--json", help="print JSON, for scripts")]
-Csv = Annotated[Path | None, typer.Option(help="file to write the table to")]
-
-
-@runs.command()
 def train(
     ctx: typer.Context,
     name: Name,
     op: Annotated[
         str | None,
         typer.Option(
-            help="conv, fno, neuralop, unet, xd (if not given) or xd-grid; "
-            + "; ".join(f"of {task} {ops}" for task, ops in TASKS.items())
+            help=f"the first if not given: {listed(OPERATORS)}; "
+            + "; ".join(f"of {task} {listed(ops)}" for task, ops in TASKS.items()),
+            autocompletion=complete_operator,
         ),
     ] = None,
     resolution: Resolution = None,
-    n_train: Count = None,
-    n_val: Count = None,
-    n_test: Count = None,
-    epochs: Count = None,
-    batch_size: Count = None,
-    seed: int = 0,
+    n_train: TrainCount = None,
+    n_val: ValCount = None,
+    n_test: TestCount = None,
+    epochs: Epochs = None,
+    batch_size: BatchSize = None,
+    seed: Seed = 0,
     data: Store = None,
     recipe: Recipe = "quick",
     forecast: Forecast = None,
@@ -80,10 +75,14 @@ def train(
     strategy: Annotated[str, typer.Option(help="auto, ddp, …")] = "auto",
     accelerator: Annotated[str, typer.Option(help="cpu, gpu, …")] = "cpu",
     setting: Setting = None,
-    report: Annotated[bool, typer.Option("--report", help="also write report.html")] = False,
+    report: Report = False,
     as_json: Json = False,
 ) -> None:
-    """Train a network; the same call again finishes a run that was interrupted."""
+    """Train a network; the same call again finishes a run that was interrupted.
+
+    Data that are not given are made on first use and kept.  Prints the scores and the folder of the
+    run, which evaluate, transfer and report take.
+    """
     given = dict(
         op=op,
         resolution=_grids(resolution),
@@ -106,6 +105,7 @@ def train(
         **settings(setting, taken=ctx.params),
     )
     given = {key: value for key, value in given.items() if value is not None}
+    expect_data_set(name)
     if name in TASKS:
         run = or_exit(getattr(sciops, f"train_{name}"), **_named(given))
     else:
@@ -113,7 +113,7 @@ def train(
     _only_the_first_process_goes_on()
     page = or_exit(run.report) if report else None
     if as_json:
-        typer.echo(of_run_as_json(run.path, run.metrics))
+        typer.echo(of_run_as_json(run.path, run.metrics, page))
         return
     show(of_run(run.metrics))
     typer.echo(f"run: {run.path}")
@@ -121,11 +121,10 @@ def train(
         typer.echo(f"report: {page}")
 
 
-@runs.command()
 def evaluate(
     run: Folder,
     data: Annotated[Path | None, typer.Option(help="zarr store; if not given, the run's")] = None,
-    split: str = "test",
+    split: Annotated[str, typer.Option(help="train, val or test")] = "test",
     csv: Annotated[Path | None, typer.Option(help="file for the scores of every sample")] = None,
     costs: Annotated[
         bool, typer.Option("--costs", help="instead, its time beside the classical solver's")
@@ -136,7 +135,10 @@ def evaluate(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Score a trained network on its own data or on others."""
+    """Score a trained network on its own data or on others.
+
+    Prints mean, median, least and largest of every score over the samples.
+    """
     opened = _opened(run)
     if symmetrised:
         opened = or_exit(opened.symmetrised)
@@ -150,14 +152,16 @@ def evaluate(
     table = by_sample(scores)
     if csv is not None:
         or_exit(save_csv, table, csv)
-    show(over_samples(table), as_json=as_json)
-    if not as_json and (words := pooled(scores)):
-        typer.echo(words)
+    if as_json:
+        show(with_pooled(over_samples(table), scores), as_json=True)
+    else:
+        show(over_samples(table))
+        if words := pooled(scores):
+            typer.echo(words)
     if count := scores.attrs.get("nonfinite_predictions"):
         typer.echo(f"{count} of {len(table)} predictions are not finite", err=True)
 
 
-@runs.command()
 def transfer(run: Folder, resolutions: Resolutions, csv: Csv = None, as_json: Json = False) -> None:
     """Errors on other grids of the same test samples, beside those of interpolation.
 
@@ -174,7 +178,6 @@ def transfer(run: Folder, resolutions: Resolutions, csv: Csv = None, as_json: Js
         typer.echo(f"did not run on {errors.attrs['refused']}", err=True)
 
 
-@runs.command()
 def report(
     run: Folder,
     resolutions: Annotated[str | None, typer.Option(help="to show too, as in 43,64,85")] = None,
@@ -187,29 +190,34 @@ def report(
     typer.echo(or_exit(opened.report, out))
 
 
-@runs.command()
 def compare(
     ctx: typer.Context,
     name: Name,
-    ops: Annotated[str, typer.Option(help="operators, as in conv,fno,xd")] = "conv,fno,xd",
-    seeds: Annotated[int, typer.Option(help="how many")] = 3,
+    ops: Annotated[
+        str, typer.Option(help=f"several of {listed(OPERATORS)}", autocompletion=complete_operators)
+    ] = "conv,fno,xd",
+    seeds: Annotated[int, typer.Option(help="how many, for each operator")] = 3,
     seconds: Annotated[float | None, typer.Option(help="of training, instead of epochs")] = None,
     resolution: Resolution = None,
-    n_train: Count = None,
-    n_val: Count = None,
-    n_test: Count = None,
-    epochs: Count = None,
-    batch_size: Count = None,
+    n_train: TrainCount = None,
+    n_val: ValCount = None,
+    n_test: TestCount = None,
+    epochs: Epochs = None,
+    batch_size: BatchSize = None,
     data: Store = None,
     recipe: Recipe = "quick",
     forecast: Forecast = None,
     augment: Augment = None,
     out: Annotated[Path | None, typer.Option(help="folder of the runs")] = None,
-    setting: Setting = None,
+    setting: OwnSetting = None,
     csv: Csv = None,
     as_json: Json = False,
 ) -> None:
-    """Train operators under one budget, each from several seeds, and compare their test errors."""
+    """Train operators under one budget, each from several seeds, and compare their test errors.
+
+    Of equations only.  Runs that are in the folder already are taken as they are.
+    """
+    expect_data_set(name)
     own, shared = _divided(
         [op.strip() for op in ops.split(",")], settings(setting, taken=ctx.params)
     )
@@ -236,14 +244,6 @@ def compare(
     if csv is not None:
         or_exit(save_csv, table, csv)
     show(table if as_json else mean_and_spread(table), as_json=as_json)
-
-
-@runs.command()
-def doctor() -> None:
-    """Look at versions and machine and try the main parts; exit code 1 if something is wrong."""
-    health = sciops.doctor()
-    typer.echo(str(health))
-    raise typer.Exit(0 if health.ok else 1)
 
 
 def _only_the_first_process_goes_on() -> None:

@@ -7,21 +7,38 @@ import typer
 
 import sciops
 
+from .names import NETWORKS, PROBLEMS, SPACES, STRATEGIES, complete, listed
+from .options import Csv, Json, Report, Seed
 from .tables import save_csv, show
 from .text import or_exit, settings
 
 
 def search(
     ctx: typer.Context,
-    task: Annotated[str, typer.Argument(help="digits, vision, darcy or burgers")],
-    space: Annotated[str, typer.Option(help="xd, kop, discrete, nos, klayer or linear")] = "xd",
-    strategy: Annotated[str, typer.Option(help="joint, restarts, bilevel or random")] = "joint",
+    task: Annotated[str, typer.Argument(help=listed(PROBLEMS), autocompletion=complete(PROBLEMS))],
+    space: Annotated[
+        str,
+        typer.Option(
+            help=f"what layers may become: {listed(SPACES)}", autocompletion=complete(SPACES)
+        ),
+    ] = "xd",
+    strategy: Annotated[
+        str,
+        typer.Option(
+            help=f"how it is searched: {listed(STRATEGIES)}", autocompletion=complete(STRATEGIES)
+        ),
+    ] = "joint",
     budget: Annotated[int, typer.Option(help="epochs of the search")] = 20,
-    seed: int = 0,
+    seed: Seed = 0,
     data: Annotated[
         Path | None, typer.Option(help="store or files; if not given, made or scikit-learn's")
     ] = None,
-    network: Annotated[str | None, typer.Option(help="that it begins with")] = None,
+    network: Annotated[
+        str | None,
+        typer.Option(
+            help=f"that it begins with: {listed(NETWORKS)}", autocompletion=complete(NETWORKS)
+        ),
+    ] = None,
     offline: Annotated[bool, typer.Option(help="train what was found from scratch")] = True,
     controls: Annotated[bool, typer.Option(help="train what it is compared with")] = True,
     out: Annotated[Path | None, typer.Option(help="folder of the search")] = None,
@@ -29,9 +46,9 @@ def search(
         list[str] | None,
         typer.Option("--set", help="name=value of anything else: depth, variant, rate, width, …"),
     ] = None,
-    report: Annotated[bool, typer.Option("--report", help="also write report.html")] = False,
-    csv: Annotated[Path | None, typer.Option(help="file to write the table to")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="print JSON, for scripts")] = False,
+    report: Report = False,
+    csv: Csv = None,
+    as_json: Json = False,
 ) -> None:
     """Search for an operation; the same call again finishes a search that was interrupted.
 

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
+    from sciops.findings import Findings
+
 
 def show(table: "pd.DataFrame", *, as_json: bool = False) -> None:
     """Print a table, or a JSON list of its rows, in which NaN is null."""
@@ -49,10 +51,17 @@ def of_run(metrics: Mapping[str, float]) -> "pd.DataFrame":
     return pd.DataFrame({"score": list(metrics), "value": values})
 
 
-def of_run_as_json(path: Path, metrics: Mapping[str, float]) -> str:
-    """One object, in which NaN is null."""
+def of_run_as_json(path: Path, metrics: Mapping[str, float], page: Path | None = None) -> str:
+    """One object, in which NaN is null; page: of the report, if there is one."""
     finite = {name: n if math.isfinite(n) else None for name, n in metrics.items()}
-    return json.dumps({"path": str(path), **finite}, indent=1)
+    shown = {} if page is None else {"report": str(page)}
+    return json.dumps({"path": str(path), **shown, **finite}, indent=1)
+
+
+def findings_as_json(report: "Findings") -> str:
+    """One object: whether all is well, and what was looked at."""
+    found = [vars(finding) for finding in report.findings]
+    return json.dumps({"ok": report.ok, "findings": found}, indent=1, default=str)
 
 
 def by_sample(scores: "xr.Dataset") -> "pd.DataFrame":
@@ -92,6 +101,18 @@ def pooled(scores: "xr.Dataset") -> str:
         found = ", ".join(f"{name} {short(value)}" for name, value in scores.attrs.items())
         return f"over all pixels: {found}"
     return ""
+
+
+def with_pooled(table: "pd.DataFrame", scores: "xr.Dataset") -> "pd.DataFrame":
+    """The table of `over_samples` with rows for scores over all frames or pixels, which are values
+    and no means over samples."""
+    import pandas as pd
+
+    if not {"nats", "auroc"} & set(scores.attrs):
+        return table
+    numbers = {k: v for k, v in scores.attrs.items() if isinstance(v, int | float)}
+    rows = pd.DataFrame({"score": [f"pooled_{name}" for name in numbers]})
+    return pd.concat([table, rows.assign(value=list(numbers.values()))], ignore_index=True)
 
 
 def by_resolution(errors: "xr.Dataset") -> "pd.DataFrame":

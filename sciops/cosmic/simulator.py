@@ -20,6 +20,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from sciops.data.progress import progress_bar
+from sciops.suggestions import did_you_mean
 
 from .labels import is_hit
 from .particles import DETECTORS, cosmic_charge
@@ -91,4 +92,7 @@ def _check(number: int, seed: int, size: int, detector: str) -> None:
         if not whole or value < least:
             raise ValueError(f"{name}={value!r} must be a whole number ≥ {least}")
     if detector not in DETECTORS:
-        raise ValueError(f"detector={detector!r} is not known; there are {', '.join(DETECTORS)}")
+        raise ValueError(
+            f"detector={detector!r} is not known; there are {', '.join(DETECTORS)}"
+            f"{did_you_mean(detector, DETECTORS)}"
+        )

@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from torch.utils.data import IterableDataset, get_worker_info
 
+from sciops.suggestions import did_you_mean
 from sciops.task import Batch, Task
 
 from .samples import as_batch, task_of, variables_of
@@ -39,8 +40,10 @@ class StreamedBatches(IterableDataset):
     ):
         tree = open_store(path)
         if split not in tree:
-            known = ", ".join(tree.children)
-            raise ValueError(f"{path} has no split {split!r}; it has {known}")
+            raise ValueError(
+                f"{path} has no split {split!r}; it has {', '.join(tree.children)}"
+                f"{did_you_mean(split, tree.children)}"
+            )
         self.path, self.split, self.batch_size = Path(path), split, batch_size
         self.task: Task = task_of(tree[split].to_dataset())
         self.shuffle, self.seed, self.window = shuffle, seed, window

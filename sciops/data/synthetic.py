@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sciops.suggestions import did_you_mean
+
 from .ragged_store import open_ragged, write_ragged
 from .schema import StoreError, canonical, digest
 
@@ -74,6 +76,7 @@ class Synthetic:
         if unknown:
             raise ValueError(
                 f"there is no parameter {unknown[0]!r}; these data have {', '.join(self.usual)}"
+                f"{did_you_mean(unknown[0], self.usual)}"
             )
         given = {name: value for name, value in parameters.items() if value is not None}
         return {**self.usual, **given}

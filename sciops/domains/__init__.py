@@ -2,6 +2,8 @@
 
 from importlib import import_module
 
+from sciops.suggestions import did_you_mean
+
 from .domain import Domain
 
 DOMAINS = {  # name → the module that defines it
@@ -25,6 +27,6 @@ def domain_named(name: str) -> Domain:
     if name not in list(known):
         raise ValueError(
             f"there is no data set {name!r}; there are {', '.join(DOMAINS)}, and to be read from "
-            f"files only {', '.join(ONLY_READ)}"
+            f"files only {', '.join(ONLY_READ)}{did_you_mean(name, known)}"
         )
     return import_module(known[name]).DOMAIN

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sciops.suggestions import did_you_mean
 from sciops.task import Field
 
 from .diffusion import FACES, face_values, inverse_laplacian, poisson_solution, solve_darcy
@@ -59,7 +60,10 @@ def _complete(parameters: Mapping[str, Any]) -> dict[str, Any]:
     p = dict(parameters)
     for name, known in (("coefficient", ("piecewise", "lognormal")), ("faces", tuple(FACES))):
         if p[name] not in known:
-            raise ValueError(f"{name}={p[name]!r} must be one of {', '.join(map(repr, known))}")
+            raise ValueError(
+                f"{name}={p[name]!r} must be one of {', '.join(map(repr, known))}"
+                f"{did_you_mean(p[name], known)}"
+            )
     for name in ("high", "low", "alpha", "tau", "scale", "residual"):
         p[name] = positive(p[name], name)
     if p["forcing"] == 0:

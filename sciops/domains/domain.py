@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sciops.suggestions import did_you_mean
 from sciops.task import Field
 
 if TYPE_CHECKING:
@@ -72,6 +73,7 @@ class Domain:
             raise ValueError(
                 f"{self.name} has no parameter {', '.join(map(repr, unknown))}; "
                 f"it has {', '.join(self.parameters) or 'none'}"
+                f"{did_you_mean(unknown[0], self.parameters)}"
             )
         return self.complete({**self.parameters, **parameters})
 

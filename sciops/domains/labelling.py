@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sciops.suggestions import did_you_mean
+
 from . import domain_named
 from .domain import Domain
 from .layouts import Content, Layout, periodic
@@ -97,7 +99,7 @@ def _check_parameters(known: Domain, parameters: Mapping[str, Any]) -> None:
     if unknown := sorted(set(parameters) - names):
         raise ValueError(
             f"{known.name} has no parameter {', '.join(map(repr, unknown))}; it has "
-            f"{', '.join(sorted(names))}"
+            f"{', '.join(sorted(names))}{did_you_mean(unknown[0], names)}"
         )
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sciops.data.files import list_arrays, read_arrays
+from sciops.suggestions import did_you_mean
 
 from . import domain_named
 from .labelling import labelled_tree, own_layout
@@ -100,7 +101,10 @@ def _layout_of(domain_name: str, path: Path, layout, fields, coords, dims) -> La
     if layout is not None:
         known = layouts_of(domain_name)
         if layout not in known:
-            raise ValueError(f"{domain_name} has no layout {layout!r}; it has {', '.join(known)}")
+            raise ValueError(
+                f"{domain_name} has no layout {layout!r}; it has {', '.join(known)}"
+                f"{did_you_mean(layout, known)}"
+            )
         return known[layout]
     variables = domain_named(domain_name).variables
     fields = fields or {name: name for name in variables if name in names}

@@ -28,6 +28,17 @@ class AbstractSearchable(nn.Module):
         """The parameters that say *which* operation this is; none by default."""
         yield from ()
 
+    def penalty(self) -> Tensor | None:
+        """What the architecture itself adds to the loss, such as its cost; nothing by default."""
+        return None
+
+    def project(self) -> None:
+        """Bring the architecture back to where it may be, after every step; anywhere by default."""
+
+    def notes(self) -> dict[str, float]:
+        """What the history of a training says of the architecture after each epoch."""
+        return {}
+
 
 class AbstractOperator(AbstractSearchable):
     """Base of all operators: architecture parameters, resolution contract, dense matrix."""
@@ -49,12 +60,21 @@ class AbstractOperator(AbstractSearchable):
         return image.flatten(1).mT
 
 
+def searchables(model: nn.Module) -> list[AbstractSearchable]:
+    """The modules of a model that may have an architecture."""
+    return [module for module in model.modules() if isinstance(module, AbstractSearchable)]
+
+
+def notes_of(model: nn.Module) -> dict[str, float]:
+    """`notes` of all its modules."""
+    return {name: value for module in searchables(model) for name, value in module.notes().items()}
+
+
 def arch_parameters(model: nn.Module) -> list[nn.Parameter]:
     """The architecture parameters of any model, each once, in the order of its modules."""
     found: dict[int, nn.Parameter] = {}
-    for module in model.modules():
-        if isinstance(module, AbstractSearchable):
-            found.update((id(p), p) for p in module.arch_parameters())
+    for module in searchables(model):
+        found.update((id(p), p) for p in module.arch_parameters())
     return list(found.values())
 
 

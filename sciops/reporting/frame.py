@@ -17,6 +17,7 @@ from sciops.version import __version__
 
 from .page import code, details, duration, heading, page, pair, paragraph, section, tiles
 from .sections import learning_section, maps_section
+from .sizes_section import sizes_section
 
 if TYPE_CHECKING:
     from sciops.runs.run import AbstractRun
@@ -86,6 +87,7 @@ def _parts(run: "AbstractRun", own: Own) -> Iterator[str]:
     yield from own.further
     if len(moved := drift(run.model)):
         yield maps_section(run.model, moved)
+    yield sizes_section(run)
     title, *before = own.again
     yield section(title, *before, details("Configuration", code(pretty(run.config))))
     yield footer()

@@ -71,12 +71,19 @@ th, td { padding: .35rem .9rem .35rem 0; text-align: right; white-space: nowrap;
 th { font-weight: 600; white-space: normal; vertical-align: bottom; }
 tbody tr:last-child td { border-bottom: none; }
 th:first-child, td:first-child, table.text td, table.text th { text-align: left; }
+table.text td { vertical-align: top; }
 table.text td:last-child { white-space: normal; overflow-wrap: anywhere; }
 pre { background: var(--code); border-radius: 8px; padding: .8rem 1rem; margin: 0 0 .9rem;
-  overflow-x: auto; font: .92rem/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; }
+  white-space: pre-wrap; overflow-wrap: anywhere;
+  font: .92rem/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; }
 summary { cursor: pointer; margin: .6rem 0; }
 footer { color: var(--muted); font-size: .88rem; padding: .4rem 0; }
-@media (max-width: 35rem) { td:first-child { white-space: normal; } }
+@media (max-width: 35rem) {
+  table { font-size: .86rem; }
+  th, td { padding-right: .6rem; }
+  td:first-child { white-space: normal; min-width: 6rem; }
+  .wide th:first-child, .wide td:first-child { position: sticky; left: 0; background: var(--card); }
+}
 @media print { body { background: none; } section, .tile { break-inside: avoid; } }
 """
 

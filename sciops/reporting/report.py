@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 NETWORKS = {
     "conv": "A convolutional network",
+    "dnarch": "A continuous CNN, its sizes learned (DNArch),",
     "fno": "A Fourier neural operator",
     "neuralop": "neuraloperator's Fourier neural operator",
     "unet": "A U-Net",

@@ -19,6 +19,7 @@ NETWORKS = {
     "discrete": "whose convolutions became mixtures of the eight DARTS operations",
     "klayer": "whose convolutions became K-matrices for every pair of channels",
     "linear": "whose convolutions became dense matrices",
+    "dnarch": "whose kernels, resolutions, widths and depth are learned",
 }
 
 

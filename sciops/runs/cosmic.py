@@ -54,6 +54,27 @@ RECIPES = {
 }
 
 
+DNARCH = {  # of Romero & Zeghidour 2023 on NAS-Bench-360's cosmic rays; rates of masks are ours
+    "quick": Recipe(
+        64,
+        dict(width=16),
+        Training(
+            30, 8, Optimisation(1e-2, "adamw", ramp=0.1), Optimisation(2e-3, "adamw", ramp=0.1)
+        ),
+    ),
+    "paper": Recipe(
+        128,
+        dict(width=140, hidden=128, layers=4, dropout=0.3, tau_resolution=100.0, cost=0.1),
+        Training(
+            310,
+            8,
+            Optimisation(0.02, "adamw", decay=1e-4, ramp=10 / 310),
+            Optimisation(0.02, "adamw", ramp=10 / 310),
+        ),
+    ),
+}
+
+
 def train_cosmic(
     op: str = "unet-xd",
     *,
@@ -84,7 +105,8 @@ def train_cosmic(
     that is kept is that of the epoch with the least validation error.
 
     op:       "unet" (deepCR's), "resnet", each also with "-xd" (a band-limited XD beside every
-              convolution) or "-xd-grid" (XD as published); "fno", "xd"
+              convolution) or "-xd-grid" (XD as published); "fno", "xd"; "dnarch" (a continuous
+              CNN that learns its sizes: learn="", "K", "KR" or "KRWD")
     data:     a FITS file of several exposures, deepCR's folder, or a store or tree of
               `sciops.read("cosmic", …)`; None simulates exposures, which no telescope took
     n_train, n_val, n_test, size, detector: of simulated stamps, how many, how many pixels along a
@@ -97,7 +119,7 @@ def train_cosmic(
     options:  of the network: width=, levels=, norm=, depth=, …; of the optimisers: clip=, decay=, …
     """
     expect_known(op=(op, MASK_NETWORKS), recipe=(recipe, RECIPES))
-    usual_window, network, training = RECIPES[recipe]
+    usual_window, network, training = (DNARCH if op == "dnarch" else RECIPES)[recipe]
     rates, options = of_optimisers({"rate": rate, "arch_rate": arch_rate, **options})
     numbers = dict(epochs=epochs, batch_size=batch_size, seed=seed)
     training = asked_training(training, **numbers, **rates)

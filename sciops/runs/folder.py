@@ -17,10 +17,12 @@ from sciops.atomic import clear_stages, locked, read_bytes, write_text, writing
 from sciops.checkpoint import save_model
 from sciops.data.schema import canonical, digest
 from sciops.operators import arch_parameters
+from sciops.operators.operator import notes_of
 from sciops.task import task_as_dict
 from sciops.version import __version__
 
 from .run import AbstractRun
+from .trimming import write_trimmed
 
 RUNS = Path("runs")  # below the working directory, where no folder is given
 PACKAGES = ("torch", "neuraloperator", "pytorch-lightning", "numpy", "xarray")
@@ -151,6 +153,7 @@ def _write(run: AbstractRun) -> None:
         },
     }
     tensors = {name: tensor.contiguous() for name, tensor in run.model.state_dict().items()}
+    write_trimmed(run.path, run.model, run.task, run.config["model"])
     save_model(run.path, tensors, description)
 
 
@@ -165,6 +168,7 @@ def _judgement(run: AbstractRun, progress: bool) -> dict[str, float]:
         "train_seconds": float(run.history["seconds"].sum()),
         "parameters": sum(p.numel() for p in parameters),
         "arch_parameters": sum(p.numel() for p in arch_parameters(run.model)),
+        **notes_of(run.model),
     }
 
 

@@ -15,6 +15,7 @@ from torch.utils.data import Dataset
 
 from sciops.checkpoint import rng_state, set_rng_state
 from sciops.config import CHANGES, Training, changed
+from sciops.suggestions import did_you_mean
 from sciops.task import Task
 from sciops.training import fit
 
@@ -33,10 +34,16 @@ def expect_known(**asked: tuple[Any, Iterable[str]]) -> None:
     >>> expect_known(op=("fourier", ["conv", "xd"]))
     Traceback (most recent call last):
     ValueError: there is no op='fourier'; there are conv, xd
+    >>> expect_known(recipe=("quik", ["quick", "paper"]))
+    Traceback (most recent call last):
+    ValueError: there is no recipe='quik'; there are quick, paper; did you mean 'quick'?
     """
     for argument, (value, known) in asked.items():
         if value not in list(known):
-            raise ValueError(f"there is no {argument}={value!r}; there are {', '.join(known)}")
+            raise ValueError(
+                f"there is no {argument}={value!r}; there are {', '.join(known)}"
+                f"{did_you_mean(value, known)}"
+            )
 
 
 def asked_training(usual: Training, *, epochs, batch_size, seed, **changes) -> Training:

@@ -17,7 +17,7 @@ def network_of(task: Task, description: Mapping[str, Any]) -> nn.Module:
     """
     options = dict(description)
     op, space = options["op"], options.pop("space", {})
-    if options.get("backbone") not in CLASSIFIERS or op == "conv":
+    if options.get("backbone") not in CLASSIFIERS or op in ("conv", "dnarch"):
         return build_model(task, options)
     return _relaxed(build_model(task, {**options, "op": "conv"}), task, op, space)
 

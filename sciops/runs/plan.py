@@ -17,6 +17,7 @@ from sciops.config import CHANGES, Training
 from sciops.data.samples import task_of
 from sciops.domains import DOMAINS, domain_named
 from sciops.evaluation.grids import coords_of, trained_grid
+from sciops.suggestions import did_you_mean
 from sciops.task import Task
 from sciops.trainer import usable_machine
 
@@ -99,6 +100,7 @@ def _sorted_options(
         raise ValueError(
             f"there is no option {', '.join(unknown)}; op={op!r} has {', '.join(kinds[2])}, "
             f"{name} has {', '.join(kinds[0])}, and both have {', '.join(CHANGES)}"
+            f"{did_you_mean(unknown[0], sum(kinds, ()))}"
         )
     return tuple({k: v for k, v in options.items() if k in kind} for kind in kinds)
 
@@ -122,7 +124,10 @@ def _forecast(name: str, forecast: str | None) -> str | None:
             f"{name} has no frames in time to forecast; leave forecast={forecast!r} out"
         )
     if forecast not in WAYS:
-        raise ValueError(f"forecast={forecast!r} is not known; choose one of {', '.join(WAYS)}")
+        raise ValueError(
+            f"forecast={forecast!r} is not known; choose one of {', '.join(WAYS)}"
+            f"{did_you_mean(forecast, WAYS)}"
+        )
     return forecast
 
 

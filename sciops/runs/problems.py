@@ -19,6 +19,7 @@ from sciops.domains import domain_named
 from sciops.evaluation.grids import coords_of, trained_grid
 from sciops.metrics.classes import cross_entropy, error_rate
 from sciops.metrics.field import relative_l2
+from sciops.suggestions import did_you_mean, options_of
 from sciops.training import Error
 from sciops.vision.samples import ImageSamples
 
@@ -107,6 +108,7 @@ def of_fields(
         raise ValueError(
             f"there is no option {', '.join(sorted(unknown))}; the network has {', '.join(known)}, "
             f"{name} has {', '.join(domain_named(name).parameters)}"
+            f"{did_you_mean(min(unknown), option_names(name, None))}"
         )
     tree, described = _fields(name, data, options, parameters, progress)
     train = MemorySamples(tree["train"].to_dataset())
@@ -119,12 +121,18 @@ def of_fields(
         *(train, *(MemorySamples(tree[s].to_dataset(), task) for s in ("val", "test"))),
         loss=relative_l2,
         metric=relative_l2,
-        training=changed(settings(name, "xd").training, arch_rate=ARCHITECTURE_RATES.get(op)),
+        training=_field_training(name, op),
         layers=("model.blocks.*.operator",),  # not the pointwise maps between them
         network={"name": "fno-cnn", **own},
         data=described,
         title=str(tree["train"].attrs.get("title") or name),
     )
+
+
+def _field_training(name: str, op: str) -> Training:
+    if op == "dnarch":
+        return settings(name, op).training
+    return changed(settings(name, "xd").training, arch_rate=ARCHITECTURE_RATES.get(op))
 
 
 def _fields(name: str, data, options: Mapping[str, Any], parameters: dict, progress: bool):
@@ -149,3 +157,17 @@ PROBLEMS: dict[str, Callable[..., Problem]] = {
     "darcy": of_fields,
     "burgers": of_fields,
 }
+
+
+def option_names(name: str, network: str | None) -> tuple[str, ...]:
+    """What may be given for a problem: of its data, and of its network.
+
+    >>> option_names("digits", None)
+    ('n_train', 'n_val', 'n_test', 'variant', 'padded', 'pool')
+    """
+    if PROBLEMS[name] is of_images:
+        network = "padded-lenet" if network is None else network
+        expect_known(network=(network, CLASSIFIERS))
+        return (*COUNTS, "variant", *options_of(CLASSIFIERS[network]))
+    parameters = domain_named(name).parameters
+    return (*COUNTS, "resolution", *parameters, *network_options("conv", None))

@@ -24,6 +24,7 @@ from sciops.evaluation import scores as evaluation
 from sciops.evaluation.grids import coords_of, trained_grid
 from sciops.evaluation.labelled import labelled_prediction
 from sciops.evaluation.resolution_transfer import across
+from sciops.suggestions import did_you_mean
 from sciops.task import Task, task_from
 from sciops.version import __version__
 
@@ -152,7 +153,8 @@ class Run(AbstractRun):
         tree = self.data if data is None else run_data.as_tree(data)
         if split not in tree.children:
             known = ", ".join(tree.children)
-            raise ValueError(f"the data have no split {split!r}; they have {known or 'none'}")
+            hint = did_you_mean(split, tree.children)
+            raise ValueError(f"the data have no split {split!r}; they have {known or 'none'}{hint}")
         return tree[split].to_dataset()
 
     def transfer(

@@ -4,18 +4,19 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
-from sciops.config import Training
+from sciops.config import CHANGES, Training
 from sciops.data.schema import canonical, digest
 from sciops.searching.engine import run_search
 from sciops.searching.result import SearchResult
 from sciops.searching.space import AbstractSpace
 from sciops.searching.spaces import SPACES, make_space
 from sciops.searching.strategies import STRATEGIES, AbstractStrategy, make_strategy
+from sciops.suggestions import did_you_mean
 
 from .data import whole
 from .folder import RUNS, as_json
 from .frame import asked_training, expect_known, of_optimisers
-from .problems import PROBLEMS
+from .problems import PROBLEMS, option_names
 
 BUDGET = 20  # epochs
 
@@ -46,8 +47,8 @@ def search(
 
     Args:
         task_name: "digits" or "vision" (images), "darcy" or "burgers".
-        space: "xd", "kop", "discrete", "nos"; "klayer" and "linear" are controls with nothing to
-            search; or a member of `sciops.searching.spaces`.
+        space: "xd", "kop", "discrete", "nos", "dnarch"; "klayer" and "linear" are controls with
+            nothing to search; or a member of `sciops.searching.spaces`.
         strategy: "joint", "restarts", "bilevel", "random", or one with its options.
         budget: epochs of the search.
         seed: of weights, starts, draws and the order of samples.
@@ -71,6 +72,7 @@ def search(
     rates, others = of_optimisers({"rate": rate, "arch_rate": arch_rate, **options})
     space, others = _made(space, make_space, SPACES, others)
     strategy, others = _made(strategy, make_strategy, STRATEGIES, others)
+    _expect_options(task_name, space, strategy, network, others)
     problem = PROBLEMS[task_name](task_name, space.name, data, network, others, progress)
     if problem.layers is not None and space.layers is None and not space.derives:
         space = dataclasses.replace(space, layers=problem.layers)
@@ -121,6 +123,27 @@ def _made(kind, make, known: dict, options: dict[str, Any]) -> tuple[Any, dict[s
     names = {field.name for field in dataclasses.fields(known[kind])}
     own = {name: value for name, value in options.items() if name in names}
     return make(kind, **own), {n: v for n, v in options.items() if n not in names}
+
+
+def _expect_options(
+    task_name: str,
+    space: AbstractSpace,
+    strategy: AbstractStrategy,
+    network: str | None,
+    options: dict[str, Any],
+) -> None:
+    """ValueError for an option that nothing takes."""
+    owners = {
+        f"space {space.name!r}": [field.name for field in dataclasses.fields(space)],
+        f"strategy {strategy.name!r}": [field.name for field in dataclasses.fields(strategy)],
+        task_name: option_names(task_name, network),
+        "the training": CHANGES,
+    }
+    every = [name for names in owners.values() for name in names]
+    for option in options:
+        if option not in every:
+            said = "; ".join(f"{o} has {', '.join(names) or 'none'}" for o, names in owners.items())
+            raise ValueError(f"there is no option {option!r}: {said}{did_you_mean(option, every)}")
 
 
 def _changed(kind, make) -> dict[str, Any]:

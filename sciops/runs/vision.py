@@ -19,17 +19,30 @@ from sciops.vision.samples import ImageSamples
 from .frame import asked_training, carried_out, expect_known, of_optimisers
 from .vision_run import VISION, VisionRun
 
-OPERATIONS = ("conv", "xd", "kop", "discrete", "klayer", "linear")
+OPERATIONS = ("conv", "xd", "kop", "discrete", "klayer", "linear", "dnarch")
 RECIPES = ("quick", "paper")
 OF_SEQUENCES = ("text-cnn",)  # networks that read pixels one after the other
 ARCHITECTURE_RATES = {"discrete": 0.1, "nos": 1e-2}  # of logits, which have far to go
 PAPER_RATES = {"resnet20": 0.1}  # others have 0.01
+DNARCH = {  # options of its network
+    "quick": dict(width=16),
+    "paper": dict(width=140, hidden=128, layers=4, dropout=0.1, cost=0.1),
+}
 
 
 def recipe_of(
     recipe: str, op: str = "xd", network: str = "padded-lenet", *, plain: bool = True
 ) -> Training:
-    """quick: Adam, 30 epochs, a minute on two cores for the digits."""
+    """quick: Adam, 30 epochs, a minute on two cores for the digits.
+
+    op="dnarch" has settings of its own: "paper" those of Romero & Zeghidour 2023 for CIFAR-10, with
+    rates of the masks that are not published.
+    """
+    if op == "dnarch" and recipe == "paper":
+        known = dict(optimiser="adamw", ramp=10 / 210)
+        return Training(
+            210, 50, Optimisation(0.01, decay=0.01, **known), Optimisation(0.01, **known)
+        )
     if recipe == "paper":
         steps = dict(decay=1e-4, schedule="step", step_epochs=50)
         weights = Optimisation(PAPER_RATES.get(network, 0.01), "sgd", momentum=0.9, **steps)
@@ -38,6 +51,8 @@ def recipe_of(
         search = Optimisation(rate, warmup=warmup, schedule="step", step_epochs=50)
         return Training(200, 128, weights, search)
     search = Optimisation(ARCHITECTURE_RATES.get(op, 2e-3), ramp=0.1)
+    if op == "dnarch":
+        return Training(30, 32, Optimisation(5e-3, "adamw", decay=0.01, ramp=0.1), search)
     return Training(30, 32, Optimisation(2e-3, ramp=0.1), search)
 
 
@@ -69,9 +84,10 @@ def train_vision(
     """Train a network to name the class of images, and judge it on others.
 
     op:       "conv", the network as it is; or what its convolutions become: "xd", "kop"
-              (K-operations), "discrete" (the DARTS operations), "klayer" or "linear" (controls)
+              (K-operations), "discrete" (the DARTS operations), "klayer" or "linear" (controls);
+              or "dnarch", a continuous CNN that learns its sizes (learn="", "K", "KR" or "KRWD")
     network:  "padded-lenet", "lenet", "wide-lenet", "resnet20", "spherical-cnn", "text-cnn" (reads
-              pixels one after the other) or "linear"
+              pixels one after the other), "linear" or "ccnn", which is that of "dnarch"
     data:     a folder of MNIST's or CIFAR's files or of images, a table, a store or tree of
               `sciops.read("vision", …)`; None are scikit-learn's digits
     variant:  of the digits: "plain" (None), "permuted", "bit-reversed", "pixels", "spherical", …;
@@ -86,6 +102,7 @@ def train_vision(
               the network; of the optimisers: clip=, decay=, warmup=, with arch_ before them of the
               architecture
     """
+    network = "ccnn" if op == "dnarch" else network
     expect_known(op=(op, OPERATIONS), network=(network, CLASSIFIERS), recipe=(recipe, RECIPES))
     rates, options = of_optimisers({"rate": rate, "arch_rate": arch_rate, **options})
     numbers = dict(epochs=epochs, batch_size=batch_size, seed=seed)
@@ -104,7 +121,7 @@ def train_vision(
     val = ImageSamples(tree["val"].to_dataset(), sequence=sequence)
     config = {
         **dict(name="vision", op=op, network=network, recipe=recipe, flip=flip, margin=margin),
-        "model": {"backbone": network, "op": op, **_divided(op, options)},
+        "model": {"backbone": network, "op": op, **_divided(op, options, recipe)},
         "image": [tree["train"].sizes[dim] for dim in ("channel", "y", "x")],
         "data": described,
     }
@@ -123,7 +140,7 @@ def train_vision(
     )
 
 
-def _divided(op: str, options: dict[str, Any]) -> dict[str, Any]:
+def _divided(op: str, options: dict[str, Any], recipe: str = "quick") -> dict[str, Any]:
     """Options of the operation, as `space`, and those of the network.
 
     >>> _divided("xd", {"depth": 3, "pool": "max"})
@@ -131,6 +148,8 @@ def _divided(op: str, options: dict[str, Any]) -> dict[str, Any]:
     """
     if op == "conv":
         return options
+    if op == "dnarch":
+        return {"learn": "KRWD", **DNARCH[recipe], **options}
     known = {field.name for field in dataclasses.fields(SPACES[op])}
     space = {name: value for name, value in options.items() if name in known}
     return {"space": space} | {name: v for name, v in options.items() if name not in known}

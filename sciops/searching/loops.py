@@ -29,7 +29,10 @@ class SearchLoop(Loop):
         self.moved, self.guide = moved, guide
 
     def notes(self) -> dict[str, float]:
-        return {MOVED + name: distance for name, distance in self.moved().items()}
+        return {
+            **super().notes(),
+            **{MOVED + name: distance for name, distance in self.moved().items()},
+        }
 
     def _errors(self, batch: Batch, coords: tuple[Tensor, ...] | None) -> Tensor:
         if self.guide is None or not self.model.training:
@@ -85,7 +88,8 @@ class BilevelLoop(SearchLoop):
 
     def _loss(self, batch: Batch):
         errors = self._errors(batch, self.coords).sum()
-        return errors if self.how.loss == "sum" else errors / len(batch.x)
+        loss = errors if self.how.loss == "sum" else errors / len(batch.x)
+        return self.with_penalties(loss)
 
     def descend(self, loss) -> None:
         """A step of the weights only."""

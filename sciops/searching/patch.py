@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from sciops.operators.convert import xd_from_avg_pool, xd_from_conv
 from sciops.operators.operator import AbstractOperator, as_tuple
 from sciops.operators.torch_layers import AVERAGE_POOLS, CONVOLUTIONS
+from sciops.suggestions import did_you_mean
 
 from .relaxation import ATTRIBUTE, Relaxation, Row, relaxation_of
 from .tracing import Seen, copy_model, distance, run, trace
@@ -148,7 +149,10 @@ OPERATIONS = {"xd": to_xd}  # op → (layer, its input, **options) -> the relaxe
 
 def _check(model: nn.Module, op: str, frame: str) -> None:
     if op not in OPERATIONS:
-        raise ValueError(f"op={op!r} is not known; choose one of {', '.join(OPERATIONS)}")
+        raise ValueError(
+            f"op={op!r} is not known; choose one of {', '.join(OPERATIONS)}"
+            f"{did_you_mean(op, OPERATIONS)}"
+        )
     if not isinstance(model, nn.Module):
         raise TypeError(f"expected an nn.Module, got {type(model).__name__}")
     if frame not in ("grid", "band"):

@@ -2,14 +2,18 @@
 
 import dataclasses
 
+from sciops.suggestions import did_you_mean
+
 from .discrete_space import DiscreteSpace
+from .dnarch_space import DnarchSpace
 from .fixed_spaces import KLayers, Linear
 from .kaleidoscope_spaces import KOperations, XDSpace
 from .nos_space import NosSpace
 from .space import AbstractSpace
 
 SPACES: dict[str, type[AbstractSpace]] = {
-    kind.name: kind for kind in (XDSpace, KOperations, DiscreteSpace, KLayers, Linear, NosSpace)
+    kind.name: kind
+    for kind in (XDSpace, KOperations, DiscreteSpace, KLayers, Linear, NosSpace, DnarchSpace)
 }
 
 
@@ -22,10 +26,16 @@ def make_space(space: str, **options) -> AbstractSpace:
     ('conv*',)
     """
     if space not in SPACES:
-        raise ValueError(f"space={space!r} is not known; choose one of {', '.join(SPACES)}")
+        raise ValueError(
+            f"space={space!r} is not known; choose one of {', '.join(SPACES)}"
+            f"{did_you_mean(space, SPACES)}"
+        )
     kind = SPACES[space]
     known = [field.name for field in dataclasses.fields(kind)]
     unknown = sorted(set(options) - set(known))
     if unknown:
-        raise ValueError(f"space {space!r} has no option {unknown[0]!r}; it has {', '.join(known)}")
+        raise ValueError(
+            f"space {space!r} has no option {unknown[0]!r}; it has {', '.join(known)}"
+            f"{did_you_mean(unknown[0], known)}"
+        )
     return kind(**{n: tuple(v) if isinstance(v, list) else v for n, v in options.items()})

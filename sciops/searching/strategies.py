@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from torch import nn
 
+from sciops.suggestions import did_you_mean
+
 from .space import architecture_of, freeze, install
 
 if TYPE_CHECKING:
@@ -133,15 +135,17 @@ def make_strategy(strategy: str, **options) -> AbstractStrategy:
     Bilevel(order=1)
     """
     if strategy not in STRATEGIES:
-        known = ", ".join(STRATEGIES)
-        raise ValueError(f"strategy={strategy!r} is not known; choose one of {known}")
+        raise ValueError(
+            f"strategy={strategy!r} is not known; choose one of {', '.join(STRATEGIES)}"
+            f"{did_you_mean(strategy, STRATEGIES)}"
+        )
     kind = STRATEGIES[strategy]
     known = [field.name for field in dataclasses.fields(kind)]
     unknown = sorted(set(options) - set(known))
     if unknown:
         raise ValueError(
             f"strategy {strategy!r} has no option {unknown[0]!r}; it has "
-            f"{', '.join(known) or 'none'}"
+            f"{', '.join(known) or 'none'}{did_you_mean(unknown[0], known)}"
         )
     return kind(**options)
 

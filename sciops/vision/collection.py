@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sciops.data.found import ReadError
+from sciops.suggestions import meant_option
 
 from .cifar import find_cifar, read_cifar
 from .folders import read_folder
@@ -67,7 +68,8 @@ def read_tree(
     try:
         data, names, attrs = _read(paths, options)
     except TypeError as error:
-        raise ValueError(f"{paths} does not take these options: {error}") from None
+        hint = meant_option(error, read_tree, read_table, read_folder, as_images)
+        raise ValueError(f"{paths} does not take these options: {error}{hint}") from None
     if classes is not None:
         names = [str(name) for name in classes]
     if names is None:

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sciops.suggestions import did_you_mean
+
 from .images import as_tree
 from .sphere import BANDWIDTH, on_sphere, random_rotation, sphere_angles
 
@@ -113,7 +115,10 @@ VARIANTS: dict[str, Callable[..., "xr.Dataset"]] = {
 def varied(tree: "xr.DataTree", variant: str, *, seed: int = 0) -> "xr.DataTree":
     """Train, val and test in one of the `VARIANTS`; the tree given is left as it is."""
     if variant not in VARIANTS:
-        raise ValueError(f"there is no variant={variant!r}; there are {', '.join(VARIANTS)}")
+        raise ValueError(
+            f"there is no variant={variant!r}; there are {', '.join(VARIANTS)}"
+            f"{did_you_mean(variant, VARIANTS)}"
+        )
     if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
         raise ValueError(f"seed={seed!r} must be a whole number ≥ 0")
     done = tree.attrs.get("variant", "plain")

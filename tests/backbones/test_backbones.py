@@ -120,10 +120,10 @@ def test_coordinates_of_the_default_grid_change_nothing(op):
     torch.testing.assert_close(model(x, (points, points)), model(x), rtol=1e-4, atol=1e-4)
 
 
-def test_only_xd_has_an_architecture():
-    task = make_task(1)
-    assert all(arch_parameters(make_backbone(task, op, **SMALL)) for op in ("xd", "xd-grid"))
-    others = [op for op in ALL if not op.startswith("xd")]
+def test_only_xd_and_dnarch_have_an_architecture():
+    task, known = make_task(1), ("xd", "xd-grid", "dnarch")
+    assert all(arch_parameters(make_backbone(task, op, **SMALL)) for op in known)
+    others = [op for op in ALL if op not in known]
     assert not any(arch_parameters(make_backbone(task, op, **SMALL)) for op in others)
 
 

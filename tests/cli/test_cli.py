@@ -1,5 +1,7 @@
 """The `sciops` command does what the verbs do, and fails in one line."""
 
+import json
+
 import pytest
 from typer.testing import CliRunner
 
@@ -122,3 +124,24 @@ def test_errors_are_one_line_and_exit_with_two(words, message, tmp_path, monkeyp
     assert message in result.stderr
     assert len(result.stderr.strip().splitlines()) == 1
     assert list(tmp_path.iterdir()) == []
+
+
+def test_json_of_lists_and_checks(tmp_path):
+    rows = json.loads(run("data", "list", "--json").stdout)
+    assert [row["name"] for row in rows] == list(sciops.datasets().index)
+    made = sciops.generate("darcy", n=4, resolution=17, progress=False)
+    from sciops.data.store import write
+
+    write(tmp_path / "d.zarr", {"train": made})
+    result = run("data", "check", tmp_path / "d.zarr", "--json")
+    found = json.loads(result.stdout)
+    assert result.exit_code == 0 and found["ok"] is True
+    assert len(found["findings"]) == len(sciops.check(tmp_path / "d.zarr").findings)
+    assert all(finding["ok"] for finding in found["findings"])
+
+
+def test_misspelt_names_are_answered_in_one_line(tmp_path):
+    words = "data", "generate", "darcy", "--out", tmp_path / "d.zarr", "--set", "residul=1e-3"
+    assert run(*words).stderr.strip().endswith("did you mean 'residual'?")
+    words = "data", "read", "vision", tmp_path, "--out", tmp_path / "d.zarr", "--set", "varaint=a"
+    assert run(*words).exit_code == 2 and "did you mean 'variant'?" in run(*words).stderr

@@ -68,6 +68,14 @@ def test_clean_writes_three_files_and_says_what_it_found(trained, image, tmp_pat
     assert sorted(path.name for path in out.iterdir()) == sorted(names)
 
 
+def test_clean_as_json(trained, image, tmp_path):
+    result = run("clean", image, "--run", trained, "--out", tmp_path / "out", "--json")
+    assert result.exit_code == 0, result.output
+    (done,) = json.loads(result.stdout)
+    assert done["image"] == str(image) and done["pixels"] == 1200 and done["images"] == 2
+    assert all(Path(done[kind]).exists() for kind in ("mask", "probability", "clean"))
+
+
 def test_older_files_are_replaced_on_request_only(trained, image):
     asked = ("clean", image, "--run", trained, "--threshold", "0.99")
     assert run(*asked).exit_code == 0

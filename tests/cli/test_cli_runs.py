@@ -135,6 +135,9 @@ def test_music_has_a_verb_of_its_own(tmp_path):
     assert f"over all frames: {score:.4f} nats a frame" in result.stdout
     rows = {row["score"]: row for row in json.loads(run("evaluate", out, "--json").stdout)}
     assert rows["frames"]["max"] == 39
+    assert rows["pooled_nats"] == pytest.approx(
+        {**dict.fromkeys(rows["frames"]), "score": "pooled_nats", "value": score}
+    )
     result = run("evaluate", out, "--symmetrised")
     assert result.exit_code == 2 and "music has no equation whose symmetries" in result.output
     result = run(f"train music --set collection=bach --data {store} --out {out}2")
@@ -265,6 +268,10 @@ def test_doctor(ok, code, monkeypatch):
     assert result.exit_code == code
     assert "memory" in result.stdout
     assert ("close other programs" in result.stdout) is not ok
+    result = run("doctor --json")
+    assert result.exit_code == code
+    said = dict(part="memory", ok=ok, detail="as it is", remedy="close other programs")
+    assert json.loads(result.stdout) == {"ok": ok, "findings": [said]}
 
 
 # --- errors ---------------------------------------------------------------------------------------

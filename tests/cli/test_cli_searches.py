@@ -40,7 +40,7 @@ def test_it_prints_every_network_and_where_it_is(tmp_path):
         ("search digits --strategy grid", "choose one of joint, restarts"),
         ("search digits --budget 0", "epochs=0 must be a whole number"),
         ("search digits --set colour=red", "colour"),
-        ("search darcy --set colour=red", "there is no option colour; the network has width"),
+        ("search darcy --set colour=red", "there is no option 'colour': space 'xd' has layers"),
         ("search digits --set seed=3", "has an option of its own: --seed 3"),
     ],
 )

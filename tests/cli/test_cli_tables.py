@@ -7,12 +7,21 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from sciops.cli.tables import by_sample, mean_and_spread, of_run_as_json, over_samples, show
+from sciops.cli.tables import (
+    by_sample,
+    mean_and_spread,
+    of_run_as_json,
+    over_samples,
+    show,
+    with_pooled,
+)
 
 
 def test_numbers_that_do_not_exist_are_null_in_json(capsys):
     text = of_run_as_json(Path("here"), {"test_relative_l2": float("nan"), "parameters": 7})
     assert json.loads(text) == {"path": "here", "test_relative_l2": None, "parameters": 7}
+    text = of_run_as_json(Path("here"), {"parameters": 7}, Path("here/report.html"))
+    assert json.loads(text)["report"] == "here/report.html"
     show(pd.DataFrame({"mean": [0.5, float("nan")]}), as_json=True)
     assert json.loads(capsys.readouterr().out) == [{"mean": 0.5}, {"mean": None}]
 
@@ -49,3 +58,14 @@ def test_one_seed_has_no_spread():
 def test_text_has_few_digits_and_whole_counts(capsys):
     show(pd.DataFrame({"error": [0.0123456], "parameters": [1234567]}))
     assert capsys.readouterr().out.split() == ["error", "parameters", "0.01235", "1234567"]
+
+
+def test_scores_over_all_pixels_are_rows_with_a_value():
+    table = pd.DataFrame({"score": ["mean_error"], "mean": [0.5]})
+    assert with_pooled(table, xr.Dataset()) is table
+    rows = with_pooled(table, xr.Dataset(attrs={"auroc": 0.9, "pixels": 12})).to_dict("records")
+    assert [(row["score"], row["value"]) for row in rows[1:]] == [
+        ("pooled_auroc", 0.9),
+        ("pooled_pixels", 12),
+    ]
+    assert rows[0]["mean"] == 0.5 and np.isnan(rows[1]["mean"])

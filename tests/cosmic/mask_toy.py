@@ -8,7 +8,12 @@ from sciops.backbones.image_masks import ImageMask, mask_network
 from sciops.task import Axis, Field, Task
 from tests.contracts import randomise
 
-SMALL = {"unet": dict(width=4), "resnet": dict(width=4, depth=6), "fno": dict(width=4, hidden=8)}
+SMALL = {
+    "unet": dict(width=4),
+    "resnet": dict(width=4, depth=6),
+    "fno": dict(width=4, hidden=8),
+    "dnarch": dict(width=4, blocks=2, hidden=8),
+}
 HYBRID = dict(channels=2, frequencies=2, taps=3)
 
 

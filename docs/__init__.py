@@ -1,0 +1,1 @@
+"""The documentation site: its pages, and the scripts that make the rest of them."""

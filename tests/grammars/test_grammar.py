@@ -1,0 +1,80 @@
+"""Grammars as text and from Python; each mistake names its line, its symbol and a remedy."""
+
+import pytest
+
+from sciops.grammars.grammar import grammar_from, parse_grammar
+from sciops.grammars.term import parse_term
+
+TEXT = """
+# a comment
+Twig = 1-2 1-3 2-3
+
+NET   -> Linear2(BLOCK, BLOCK) | Twig(BLOCK, id, BLOCK)
+BLOCK -> Linear2(OP, relu)
+OP    -> conv3 | conv3   # twice
+       | id
+"""
+
+
+def test_text_and_python_say_the_same():
+    grammar = parse_grammar(TEXT)
+    assert grammar.start == "NET"
+    assert grammar.primitives == ("conv3", "id", "relu")
+    assert [str(p) for p in grammar.productions["OP"]] == ["conv3", "conv3", "id"]
+    assert [str(p) for p in grammar.unique().productions["OP"]] == ["conv3", "id"]
+    rules = {
+        "NET": ["Linear2(BLOCK, BLOCK)", "Twig(BLOCK, id, BLOCK)"],
+        "BLOCK": ["Linear2(OP, relu)"],
+        "OP": ["conv3", "conv3", "id"],
+    }
+    same = grammar_from(rules, {"Twig": ((1, 2), (1, 3), (2, 3))})
+    assert str(same) == str(grammar) == str(parse_grammar(str(grammar)))
+    assert same.topologies == grammar.topologies and set(same.topologies) == {"Linear2", "Twig"}
+
+
+def test_productions_of_a_symbol_may_be_spread():
+    grammar = parse_grammar("A -> Linear2(B, B)\nB -> conv3\nB -> id")
+    assert grammar.productions["B"] == (parse_term("conv3"), parse_term("id"))
+
+
+def test_recursion_is_known():
+    assert parse_grammar("A -> Linear2(A, conv3) | conv3").recursive
+    assert not parse_grammar(TEXT).recursive
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "without productions; write at least one"),
+        ("A -> conv3\nwhat", r"line 2: expected SYMBOL -> term .* got 'what'"),
+        ("| conv3", "line 1: expected SYMBOL"),
+        ("net -> conv3", "line 1: expected a symbol in CAPITALS .* got 'net'"),
+        ("A -> conv3 |", "line 1: production 2 of A, position 0: expected a name"),
+        ("A -> conv3\nA -> Linear2(conv3", r"line 2: production 1 of A, position 13: .* close"),
+        ("A -> Linear1(B)", "line 1: in a production of A, B is a symbol without .* add B ->"),
+        ("A -> B(conv3)\nB -> id", "line 1: .* B is a symbol and takes no arguments"),
+        ("A -> Fork(conv3)", "line 1: .* Fork has arguments but is no topology; .* Fork = 1-2"),
+        ("A -> Linear2", "line 1: .* Linear2 is a topology and needs 2 arguments"),
+        ("A -> Linear2(conv3)", "line 1: .* Linear2 has 1 arguments, but 2 edges"),
+        ("A -> id\nB -> conv3", "line 2: B cannot be reached from the start, A"),
+        ("A -> Linear1(A)", "line 1: A never ends"),
+        ("A -> id | B\nB -> Linear1(B)", "line 2: B never ends"),
+        ("A -> B | id\nB -> A | conv3", "line 1: A can become A itself"),
+        ("Fork = 1-2 x\nA -> id", "line 1: expected edges such as 1-2 1-3 2-3, got '1-2 x'"),
+        ("Fork = 2-3\nA -> id", "line 1: Fork: edges 2-3 are on no way"),
+        ("FORK = 1-2\nA -> id", "line 1: a topology has a name such as Twig, got 'FORK'"),
+        ("Linear2 = 1-2\nA -> id", "line 1: there is a topology Linear2 already"),
+    ],
+)
+def test_mistakes(text, message):
+    with pytest.raises(ValueError, match=message):
+        parse_grammar(text)
+
+
+def test_mistakes_in_python():
+    with pytest.raises(ValueError, match="productions of NET: production 1 of NET, position 6"):
+        grammar_from({"NET": ["conv3 conv3"]})
+    with pytest.raises(ValueError, match="NET: expected a list of terms, got the text 'conv3'"):
+        grammar_from({"NET": "conv3"})
+    with pytest.raises(ValueError, match="topology FORK"):
+        grammar_from({"NET": ["id"]}, {"FORK": ((1, 2),)})
