@@ -25,7 +25,7 @@ demo: $(STAMP) ## XD against FNO on Darcy flow: data, training, table, other gri
 	$(BIN)/sciops evaluate out/demo/xd-seed0 --costs
 	$(BIN)/sciops report out/demo/xd-seed0 --resolutions 32,43,64,85
 
-tutorials: $(STAMP) ## execute all notebooks in full and store their outputs, some 15 minutes
+tutorials: $(STAMP) ## execute all notebooks in full and store their outputs, some ten minutes
 	$(BIN)/python -m tutorials.execute
 
 docs: $(STAMP) ## the documentation as a site, every link checked: out/site/index.html
