@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c const
 STAMP := .venv/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help test test-slow demo docs bench lint clean
+.PHONY: help test test-slow demo tutorials docs bench lint clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -24,6 +24,9 @@ demo: $(STAMP) ## XD against FNO on Darcy flow: data, training, table, other gri
 	$(BIN)/sciops transfer out/demo/xd-seed0 --resolutions 32,43,64,85
 	$(BIN)/sciops evaluate out/demo/xd-seed0 --costs
 	$(BIN)/sciops report out/demo/xd-seed0 --resolutions 32,43,64,85
+
+tutorials: $(STAMP) ## execute all notebooks in full and store their outputs, some ten minutes
+	$(BIN)/python -m tutorials.execute
 
 docs: $(STAMP) ## the documentation as a site, every link checked: out/site/index.html
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet

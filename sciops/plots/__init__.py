@@ -4,9 +4,11 @@ Nothing is shown or saved: `fields(…).savefig("fields.png")`, or the last line
 """
 
 from .curves import comparison, history, resolutions, spectra
+from .distance_maps import error_by_separation, precision_curves
 from .field_panels import fields
 from .found_sizes import block_sizes, complexity_curve, size_masks
 from .map_panels import operators
+from .masks import mask_panels, roc_curves
 from .rollout import rollout_figure
 from .search import distance_curves, filters
 from .shown import spectra_of
@@ -18,11 +20,15 @@ __all__ = [
     "comparison",
     "complexity_curve",
     "distance_curves",
+    "error_by_separation",
     "fields",
     "filters",
     "history",
+    "mask_panels",
     "operators",
+    "precision_curves",
     "resolutions",
+    "roc_curves",
     "rollout_figure",
     "size_masks",
     "spectra",

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .style import INK, MUTED, colour, label_of, log_scale, new_figure, styled, with_rules
+from .style import INK, MUTED, PAPER, colour, label_of, log_scale, new_figure, styled, with_rules
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -46,7 +46,7 @@ def _error(axes: "Axes", ds: "xr.Dataset") -> None:
     axes.axhline(threshold, color=MUTED, lw=1.2, ls=":", label=f"threshold {threshold:g}")
     log_scale(axes, "y", np.append([low, high], threshold))
     axes.set_ylabel("relative L2 error")
-    axes.legend(loc="best", ncols=2)
+    axes.legend(loc="best", frameon=True, facecolor=PAPER, edgecolor="none")
 
 
 def _horizon(axes: "Axes", ds: "xr.Dataset") -> None:

@@ -4,9 +4,10 @@ Colours are those of Okabe and Ito, which colour-blind readers tell apart.  Figu
 `matplotlib.figure.Figure`s: no window opens and no global state is left behind.
 """
 
+import io
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import wraps
+from functools import cache, wraps
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,6 +25,8 @@ PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")  # 
 FIELD_MAP = "viridis"
 INPUT_MAP = "cividis"
 ERROR_MAP = "RdBu_r"  # symmetric about 0
+
+NOTEBOOK_DPI = 72  # a slide's width is then about that of a notebook
 
 SMALLEST = 1e-12  # of the largest value on a logarithmic axis: below is rounding
 
@@ -94,11 +97,26 @@ def styled(draw: Callable[..., "Figure"]) -> Callable[..., "Figure"]:
 
 def new_figure(width: float, height: float) -> "Figure":
     """An empty figure, in inches; a slide is about 12 wide."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(width, height), layout="constrained")
+    figure = _figure_class()(figsize=(width, height), layout="constrained")
     figure.get_layout_engine().set(w_pad=0.08, h_pad=0.08)
     return figure
+
+
+@cache
+def _figure_class() -> "type[Figure]":
+    """Figures that notebooks show; matplotlib's own are shown only if pyplot was imported."""
+    from matplotlib.figure import Figure
+
+    class ShownFigure(Figure):
+        def _repr_png_(self) -> bytes:
+            from PIL import Image
+
+            drawn, small = io.BytesIO(), io.BytesIO()
+            self.savefig(drawn, format="png", dpi=NOTEBOOK_DPI)
+            Image.open(drawn).convert("RGB").save(small, format="png", optimize=True)
+            return small.getvalue()
+
+    return ShownFigure
 
 
 def colour(index: int) -> str:

@@ -48,7 +48,8 @@ def compare(
     seeds:   how many; they are 0, 1, …
     seconds: of training that every run may take; None gives all the same number of epochs
     epochs:  of every run; None leaves them to the recipe
-    out:     folder of the runs and of comparison.csv; None is one in runs/
+    out:     folder of comparison.csv and of the runs, xd-seed0 and so on, which `open_run` opens;
+             None is one in runs/
     options: of `train_pde`, for all operators
 
     The table has mean, std, min and max over the seeds of the relative L2 error of the test data,

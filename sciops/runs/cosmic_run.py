@@ -85,6 +85,8 @@ class CosmicRun(CollectionRun):
     def roc(self, data=None, *, split: str = "test") -> RocCurve:
         """Shares of clean and of hit pixels that are flagged, for every threshold of p.
 
+        Its `false_positive_rate` and `true_positive_rate` are what `sciops.plots.roc_curves` draws.
+
         data: as in `evaluate`
         """
         stamps = self.samples(split, data)
