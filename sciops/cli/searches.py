@@ -27,7 +27,7 @@ def search(
         typer.Option(
             help=f"how it is searched, the first if not given: {listed(STRATEGIES)}; of a grammar "
             f"{listed(PROPOSERS)}",
-            autocompletion=complete((*STRATEGIES, *PROPOSERS)),
+            autocompletion=complete(dict.fromkeys((*STRATEGIES, *PROPOSERS))),
         ),
     ] = None,
     budget: Annotated[

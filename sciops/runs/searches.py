@@ -87,7 +87,7 @@ def search(
     strategy, others = _made(strategy, make_strategy, STRATEGIES, others)
     _expect_options(task_name, space, strategy, network, others)
     problem = PROBLEMS[task_name](task_name, space.name, data, network, others, progress)
-    if problem.layers is not None and space.layers is None and not space.derives:
+    if problem.layers is not None and space.layers is None and not space.whole:
         space = dataclasses.replace(space, layers=problem.layers)
     numbers = dict(epochs=budget, batch_size=batch_size, seed=seed)
     training = asked_training(problem.training, **numbers, **rates)

@@ -41,6 +41,7 @@ class DnarchSpace(AbstractSpace):
     target: float = 1.0
 
     name: ClassVar[str] = "dnarch"
+    whole: ClassVar[bool] = True
 
     def __post_init__(self):
         if self.layers is not None:

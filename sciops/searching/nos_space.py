@@ -49,6 +49,7 @@ class NosSpace(AbstractSpace):
     guidance: float = 0.0
 
     name: ClassVar[str] = "nos"
+    whole: ClassVar[bool] = True
     derives: ClassVar[bool] = True
 
     def __post_init__(self):

@@ -37,6 +37,7 @@ class AbstractSpace:
 
     name: ClassVar[str]
     learns: ClassVar[bool] = True  # whether it has architecture parameters
+    whole: ClassVar[bool] = False  # whether supernets replace the network, not layers of it
     derives: ClassVar[bool] = False  # whether members are other networks than the supernet
     guidance: ClassVar[float] = 0.0  # weight of what a teacher adds to the loss
 
