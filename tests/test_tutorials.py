@@ -124,7 +124,7 @@ def test_this_execution(tmp_path):
 
 
 def test_the_pattern_finds_paths_of_machines():
-    for text in ("/home/me/x", "in /tmp/ipykernel_1/2.py:5", "'C:\\\\Users\\\\me'", "(/srv/x)"):
+    for text in ("/home/me/x", "in /var/ipykernel_1/2.py:5", "'C:\\\\Users\\\\me'", "(/srv/x)"):
         assert OF_A_MACHINE.search(text)
     for text in ("runs/tmp/x", "https://a.b/home/", "K / L", json.dumps({"a": "b/c"})):
         assert not OF_A_MACHINE.search(text)
