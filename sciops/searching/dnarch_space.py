@@ -16,7 +16,7 @@ from sciops.backbones import FnoCnn, Normalized
 from sciops.backbones.ccnn import Ccnn, image_task
 from sciops.backbones.ccnn_sizes import Sizes, kernel_reach
 from sciops.backbones.classifiers import Standardized
-from sciops.operators.size_masks import mu_bounds, sigma_of
+from sciops.operators.size_masks import LOWEST, mu_bounds, sigma_of
 from sciops.task import Task
 
 from .space import AbstractSpace, Places
@@ -71,8 +71,11 @@ class DnarchSpace(AbstractSpace):
         return supernet
 
     def places(self, model: nn.Module) -> Places:
-        """The parameters of each kind of mask, 1 added so that no start is 0."""
-        return {n: 1 + p.detach().flatten() for n, p in sizes_in(model).named_parameters()}
+        """The parameters of each kind of mask, as distances from where it begins."""
+        found = {
+            name: p.detach().flatten().clone() for name, p in sizes_in(model).named_parameters()
+        }
+        return {name: p if name == "kernel" else p - LOWEST for name, p in found.items()}
 
     def described(self, model: nn.Module) -> dict[str, str]:
         sizes = sizes_in(model)
