@@ -5,7 +5,8 @@
     python -m benchmarks.grammar_search --groups darcy
     python -m benchmarks.grammar_search --table              only print what is there
 
-    table       every term of the grammar `digits`, trained once on scikit-learn's digits
+    table       every term of a grammar, trained once on scikit-learn's digits; --space digits, of
+                three levels, or digits-cells, of four with a repeated cell
     strategies  trials until a term of the best 1 % of the table is found
     tau         Kendall's τ of the surrogate's predictions, on terms it has not seen
     darcy       the best term of the grammar `fields` on Darcy flow of 32² points, beside FNO and XD
@@ -13,8 +14,9 @@
 
 Errors are those of the validation data, which choose; test data are shown of what was chosen.
 
-Writes benchmarks/results/grammar_digits.csv, a row for each network, grammar_search.csv, a row for
-each search, and grammar_search.md.  Interrupted, it goes on where it stopped.
+Writes benchmarks/results/grammar_digits.csv or grammar_digits_cells.csv, a row for each network,
+grammar_search.csv, a row for each search, and grammar_search.md.  Interrupted, it goes on where it
+stopped.
 """
 
 import argparse
@@ -42,8 +44,8 @@ from sciops.training import fit
 from sciops.vision.samples import ImageSamples
 
 GROUPS = ("table", "strategies", "tau", "darcy")
-KEY = ("group", "arm", "epochs", "seed")
-SPACE = "digits"
+KEY = ("group", "space", "arm", "epochs", "seed")
+SPACES = ("digits", "digits-cells")
 SPLITS = ("train", "val", "test")
 IMAGES: dict[str, Any] = {}  # n_train=, n_val=, n_test=: so many only
 DARCY: dict[str, Any] = {}  # resolution=, n_train=, …: others than the usual
@@ -61,17 +63,21 @@ LEARNED, HELD_OUT = (20, 50, 100), 200  # terms of which a surrogate learns, and
 # --- the table ------------------------------------------------------------------------------------
 
 
-def terms() -> list[Term]:
-    return list(all_terms(ready_space(SPACE).grammar))
+def table_of(space: str, folder: Path) -> Rows:
+    return Rows(f"grammar_{space.replace('-', '_')}", ("term", "epochs"), folder)
 
 
-def tabulated(rows: Rows, epochs: int) -> None:
-    """Train every term that is not in the table."""
+def terms(space: str) -> list[Term]:
+    return list(all_terms(ready_space(space).grammar))
+
+
+def tabulated(rows: Rows, space: str, epochs: int) -> None:
+    """Train every term of a space that is not in its table."""
     tree = sciops.load("vision", **IMAGES)
     samples = [ImageSamples(tree[split].to_dataset()) for split in SPLITS]
     known = rows.table
     known = set(known[known["epochs"] == str(epochs)]["term"])
-    left = [term for term in terms() if str(term) not in known]
+    left = [term for term in terms(space) if str(term) not in known]
     for number, term in enumerate(left):
         key = {"term": str(term), "epochs": epochs}
         rows.get(key, lambda term=term: trained(term, samples, epochs))
@@ -103,11 +109,11 @@ def trained(term: Term, samples: list[ImageSamples], epochs: int) -> dict[str, A
 class Table:
     """Scores of all terms, as searches see them."""
 
-    def __init__(self, rows: Rows, epochs: int):
-        table = rows.table
+    def __init__(self, rows: Rows, name: str, epochs: int):
+        table, self.name = rows.table, name
         table = table[table["epochs"] == str(epochs)]
         self.table = table.set_index(table["term"].map(parse_term))
-        missing = len(terms()) - len(self.table)
+        missing = len(terms(name)) - len(self.table)
         if missing:
             raise SystemExit(f"{missing} terms are not in {rows.file}; call --groups table first")
         self.scores = np.log(self.table["val_cross_entropy"] + LEAST_ERROR).to_dict()
@@ -116,7 +122,7 @@ class Table:
 
     @property
     def space(self) -> CandidateSpace[Term]:
-        ready = ready_space(SPACE)
+        ready = ready_space(self.name)
         return TermCandidates(ready.grammar, connected=ready.connected).space()
 
 
@@ -162,7 +168,7 @@ def darcy(rows: Rows, epochs: int, trials: int, workers: int, seed: int, folder:
     for arm, row in networks.items():
         scores = {name: row[name] for name in ("val", "test", "parameters", "seconds", "term")}
         cost = result.cost["search_seconds"] if row["role"] == "search" else row["seconds"]
-        key = {"group": "darcy", "arm": arm, "epochs": epochs, "seed": seed}
+        key = {"group": "darcy", "space": "fields", "arm": arm, "epochs": epochs, "seed": seed}
         rows.get(key, lambda scores=scores, cost=cost: {**scores, "cost": cost})
 
 
@@ -176,27 +182,29 @@ def measured(rows: Rows, group: str, table: Table, epochs: int, seed: int) -> No
             for kernel in ("hierarchical", "flat")
         }
     for arm, job in jobs.items():
-        row = rows.get({"group": group, "arm": arm, "epochs": epochs, "seed": seed}, job)
+        key = {"group": group, "space": table.name, "arm": arm, "epochs": epochs, "seed": seed}
+        row = rows.get(key, job)
         print(group, arm, f"seed {seed}:", row["trials" if group == "strategies" else "tau"])
 
 
 # --- tables ---------------------------------------------------------------------------------------
 
 
-def summary(rows: Rows, networks: Rows) -> str:
+def summary(rows: Rows) -> str:
     """A table for each group, mean ± spread over the seeds."""
     text = "# Searches in grammars: mean ± standard deviation (seeds)\n"
     table = rows.table
     about = {
-        "strategies": f"Trials until a term of the best {BEST:.0%} of {len(networks.table)} is "
-        "found, of networks on digits; cross entropy of what was chosen then.",
+        "strategies": f"Trials until a term of the best {BEST:.0%} of a grammar is found, of "
+        "networks on digits; cross entropy of what was chosen then.",
         "tau": f"Kendall's τ of predictions on {HELD_OUT} terms that were not learned from.",
         "darcy": "Relative L2 error on Darcy flow; all networks have as many epochs. The cost of "
         "the best term is that of the whole search.",
     }
     for group, found in table.groupby("group", sort=False):
         lines = [
-            _line(group, key, rows) for key, rows in found.groupby(["arm", "epochs"], sort=False)
+            _line(group, key, rows)
+            for key, rows in found.groupby(["space", "arm", "epochs"], sort=False)
         ]
         text += f"\n## {group}\n\n{about[group]}\n\n{markdown(pd.DataFrame(lines))}\n"
         if group == "darcy":
@@ -206,8 +214,8 @@ def summary(rows: Rows, networks: Rows) -> str:
     return f"{text}\nMachines:\n{machines}\n"
 
 
-def _line(group: str, key: tuple[str, str], found: pd.DataFrame) -> dict[str, str]:
-    line = {"arm": key[0], "epochs": key[1]}
+def _line(group: str, key: tuple[str, str, str], found: pd.DataFrame) -> dict[str, str]:
+    line = dict(zip(("grammar", "arm", "epochs"), key, strict=True))
     if group == "tau":
         return {**line, "τ": mean_and_spread(found["tau"])}
     if group == "strategies":
@@ -227,6 +235,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--groups", default=",".join(GROUPS))
+    parser.add_argument("--space", default="digits", help=f"of the table: {', '.join(SPACES)}")
     parser.add_argument("--epochs", type=int, default=10, help="of every network of the table")
     parser.add_argument("--seeds", type=int, default=10, help="of strategies and tau")
     parser.add_argument("--darcy-epochs", type=int, default=20)
@@ -236,24 +245,26 @@ def main() -> None:
     parser.add_argument("--results", type=Path, default=FOLDER)
     parser.add_argument("--table", action="store_true", help="only print what is there")
     asked = parser.parse_args()
-    networks = Rows("grammar_digits", ("term", "epochs"), asked.results)
+    if asked.space not in SPACES:
+        parser.error(f"there is no table of {asked.space!r}; there are {', '.join(SPACES)}")
+    networks = table_of(asked.space, asked.results)
     rows = Rows("grammar_search", KEY, asked.results)
     groups = [] if asked.table else asked.groups.split(",")
     for group in groups:
         if group not in GROUPS:
             raise SystemExit(f"there is no group {group!r}; there are {', '.join(GROUPS)}")
         if group == "table":
-            tabulated(networks, asked.epochs)
+            tabulated(networks, asked.space, asked.epochs)
         elif group == "darcy":
             darcy(rows, asked.darcy_epochs, asked.trials, asked.workers, 0, asked.runs)
         else:
-            table = Table(networks, asked.epochs)
+            table = Table(networks, asked.space, asked.epochs)
             for seed in range(asked.seeds):
                 measured(rows, group, table, asked.epochs, seed)
         if len(rows.table):
-            write_text(rows.file.with_suffix(".md"), summary(rows, networks))
+            write_text(rows.file.with_suffix(".md"), summary(rows))
     if len(rows.table):
-        print(summary(rows, networks))
+        print(summary(rows))
 
 
 if __name__ == "__main__":

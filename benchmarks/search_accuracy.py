@@ -9,7 +9,8 @@ FOLDER has mnist_5k.csv.gz, MNIST's first 5000 images as a table; the digits nee
     spaces      LeNet, and what its convolutions become, on plain and on permuted images
     strategies  on K-operations from scratch, permuted images, the same number of epochs
     transfer    an operation found on digits, frozen, its weights trained on MNIST of 8 × 8 pixels
-    nos         networks of cells: guided, unguided, random; on plain images and on Darcy 32²
+    nos         networks of cells: guided, unguided, random; on plain images (of MNIST half of them,
+                with 14 × 14 pixels) and on Darcy 32²
     darcy       what FNO's convolutional network becomes, under one budget
 
 Images: accuracy in percent, the more the better.  Darcy: relative L2, the less the better.
@@ -23,6 +24,7 @@ import argparse
 import shutil
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -49,6 +51,7 @@ SPLITS = ("train", "val", "test")
 IMAGES: dict[str, Any] = {}  # n_train=, n_val=, n_test=: so many only
 DARCY: dict[str, Any] = {}  # resolution=, n_train=, width=, …: others than the usual
 CELLS: dict[str, Any] = {}  # width=, n_cells=, n_nodes= of space nos
+COARSE, FEWER = 14, 1750  # MNIST in the group nos: pixels of an axis, and training images
 SCRATCH = dict(space="kop", start="scratch")
 SPACES = {
     "discrete": dict(space="discrete"),
@@ -90,10 +93,11 @@ PUBLISHED = {  # CIFAR-10, plain and permuted, supernet / offline: Roberts et al
 
 
 class Chosen(NamedTuple):
-    """What is asked for; epochs of every training, and the folder of the searches."""
+    """What is asked for: images, Darcy flow or not, epochs of a training, folder of searches."""
 
     folder: Path
     data: list[str]
+    fields: bool
     epochs: int
     runs: Path
 
@@ -104,10 +108,11 @@ Job = tuple[dict[str, str], Callable[[int, Path], dict[str, Any]]]  # key; of se
 # --- data -----------------------------------------------------------------------------------------
 
 
-def images(folder: Path, data: str, variant: str, size: int | None = None):
-    """A tree of digits or MNIST, perhaps of fewer pixels, in a variant."""
+def images(folder: Path, data: str, variant: str, size: int | None = None, **counts):
+    """A tree of digits or MNIST, perhaps of fewer pixels or images (n_train=), in a variant."""
     tree = sciops.load("vision") if data == "digits" else sciops.read("vision", folder / MNIST)
-    arrays = {split: _arrays(tree[split], IMAGES.get(f"n_{split}"), size) for split in SPLITS}
+    counts |= IMAGES
+    arrays = {split: _arrays(tree[split], counts.get(f"n_{split}"), size) for split in SPLITS}
     return sciops.read("vision", arrays, variant=variant, classes=tree.attrs["classes"])
 
 
@@ -138,7 +143,9 @@ def searched(task: str, options: dict[str, Any], epochs: int, seed: int, out: Pa
 
 
 def image_search(arm: dict, chosen: Chosen, data: str, variant: str, seed: int, out: Path):
-    tree = images(chosen.folder, data, variant)
+    cheaper = arm["space"] == "nos" and data == "mnist"
+    less = dict(size=COARSE, n_train=FEWER) if cheaper else {}
+    tree = images(chosen.folder, data, variant, **less)
     return searched("vision", arm, chosen.epochs, seed, out, tree)
 
 
@@ -219,11 +226,11 @@ def jobs(group: str, chosen: Chosen) -> Iterator[Job]:
             measure = partial(transferred, chosen, arm, "permuted")
             yield _key("mnist 8²", "permuted", arm), measure
     if group == "nos":
-        for data in chosen.data:
-            for arm, how in NOS.items():
-                cells = {"space": "nos", **CELLS, **how}
-                yield _key(data, "plain", arm), partial(image_search, cells, chosen, data, "plain")
-        for arm, how in NOS.items():
+        for data, (arm, how) in product(chosen.data, NOS.items()):
+            cells = {"space": "nos", **CELLS, **how}
+            name = f"mnist {COARSE}²" if data == "mnist" else data
+            yield _key(name, "plain", arm), partial(image_search, cells, chosen, data, "plain")
+        for arm, how in NOS.items() if chosen.fields else ():
             cells = {"space": "nos", **CELLS, **how}
             yield _key("darcy", "", arm), partial(field_search, cells, chosen)
     if group == "darcy":
@@ -274,14 +281,16 @@ def main() -> None:
     )
     parser.add_argument("folder", type=Path)
     parser.add_argument("--groups", default=",".join(GROUPS))
-    parser.add_argument("--data", default="digits,mnist")
+    parser.add_argument("--data", default="digits,mnist,darcy")
     parser.add_argument("--epochs", type=int, default=30, help="of every training")
     parser.add_argument("--seeds", default="0,1,2")
     parser.add_argument("--runs", type=Path, default=Path("out/searches"))
     parser.add_argument("--results", type=Path, default=FOLDER)
     parser.add_argument("--table", action="store_true", help="only print what is there")
     asked = parser.parse_args()
-    chosen = Chosen(asked.folder, asked.data.split(","), asked.epochs, asked.runs)
+    pictures = [name for name in asked.data.split(",") if name != "darcy"]
+    fields = "darcy" in asked.data.split(",")
+    chosen = Chosen(asked.folder, pictures, fields, asked.epochs, asked.runs)
     rows = Rows("search_accuracy", KEY, asked.results)
     for seed in [] if asked.table else map(int, asked.seeds.split(",")):
         for group in asked.groups.split(","):

@@ -6,6 +6,7 @@
     nasbench201-cell            one cell at all its places in a fixed network, 5⁶ of them
     activations                 activation functions of ResNet-20
     digits                      800 small networks, for benchmarks that train them all
+    digits-cells                640 of more levels, which repeat one cell, for the same
 
 Names of primitives are those of `sciops.backbones.term_primitives`.  FNO is a term of `fields`.
 """
@@ -79,6 +80,18 @@ UNIT -> Linear2(OP, ACT) | Residual2(OP, id, ACT)
 OP   -> conv3 | conv1 | dilated3 | fourier4 | avg_pool
 ACT  -> relu | tanh
 """
+DIGITS_MACRO = """
+NET   -> Linear2(lift8, BODY)
+BODY  -> Linear3(STAGE, down, STAGE) | Linear3(down, STAGE, STAGE)
+STAGE -> Linear1(motif) | Linear2(motif, motif) | Residual2(motif, id, motif)
+       | Residual2(motif, motif, motif)
+"""
+DIGITS_CELL = """
+CELL -> Linear3(ACT, OP, NORM)
+ACT  -> relu | tanh
+OP   -> conv3 | conv1 | depthwise3 | fourier4 | avg_pool
+NORM -> batch | id
+"""
 
 
 @dataclass(frozen=True)
@@ -103,7 +116,14 @@ def _fields(n_axes: int) -> Grammar:
     return parse_grammar(FIELDS.format(lifts=" | ".join(lifts), waves=" | ".join(waves)))
 
 
-NAMES = ("fields", "nasbench201-hierarchical", "nasbench201-cell", "activations", "digits")
+NAMES = (
+    "fields",
+    "nasbench201-hierarchical",
+    "nasbench201-cell",
+    "activations",
+    "digits",
+    "digits-cells",
+)
 
 
 @cache
@@ -130,4 +150,7 @@ def ready_space(name: str, n_axes: int = 2) -> ReadySpace:
             raise ValueError("activation functions are those of ResNet-20, which is for images")
         grammar = parse_grammar(ACTIVATIONS)
         return ReadySpace(name, grammar, "activations", connected=False, dense=False)
+    if name == "digits-cells":
+        grammar = with_motif(parse_grammar(DIGITS_MACRO), parse_grammar(DIGITS_CELL))
+        return ReadySpace(name, grammar, "fields", connected=False, dense=False)
     return ReadySpace(name, parse_grammar(DIGITS), "fields", connected=False, dense=False)

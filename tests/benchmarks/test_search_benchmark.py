@@ -82,7 +82,7 @@ def test_operations_travel_from_digits_to_mnist(monkeypatch):
 def test_cells_and_fields(monkeypatch):
     how = {"guided": dict(guidance=10.0), "random": dict(strategy="random", members=1)}
     monkeypatch.setattr(search_accuracy, "NOS", how)
-    asked = ["--groups", "nos,darcy", "--data", "digits", "--seeds", "0", "--epochs", "1"]
+    asked = ["--groups", "nos,darcy", "--data", "digits,darcy", "--seeds", "0", "--epochs", "1"]
     table = call(monkeypatch, *asked)
     of_darcy = table[table["group"] == "darcy"]
     assert of_darcy["arm"].tolist() == ["convolution", "discrete", "nos", "xd"]

@@ -83,7 +83,9 @@ def slow_graph(term: Term, topologies) -> tuple[list[str], set[tuple], int]:
     return sorted(nodes.values()), named, len(arrows)
 
 
-@pytest.mark.parametrize("name", ["fields", "nasbench201-cell", "digits", "activations"])
+@pytest.mark.parametrize(
+    "name", ["fields", "nasbench201-cell", "digits", "digits-cells", "activations"]
+)
 def test_graphs_are_those_of_the_slow_construction(name):
     grammar = ready_space(name).grammar
     sampler, rng = Sampler(grammar), random.Random(0)  # also disconnected ones
