@@ -16,6 +16,7 @@ from typing import Any
 import torch
 
 from sciops.backbones import TERM, make_backbone
+from sciops.backbones.choice import FREQUENCIES
 from sciops.grammars.term import Term
 from sciops.studies.journal import Attempt
 from sciops.task import Task
@@ -28,6 +29,7 @@ OF_IMAGES = ("digits", "vision")
 LEAST_ERROR = 1e-8
 RUN = "run"  # the folder of the run in that of its trial
 WIDTHS = range(1, 129)  # of controls
+USUAL_WIDTH = 12  # what the frequencies of controls should leave room for
 
 
 @dataclass(frozen=True)
@@ -78,15 +80,17 @@ class TermTraining:
         """Runs to compare with, below a folder.
 
         Of fields they are FNO and XD with as many parameters as what was found, as far as a width
-        gives that; of images LeNet as it is and with XD.
+        gives that, and as many frequencies as leave it a usual width; of images LeNet as it is and
+        with XD.
         """
         if self.task_name in OF_IMAGES:
             self.train("conv", folder / "lenet")
             self.train("xd", folder / "lenet-xd")
             return
         for op in ("fno", "xd"):
-            width = width_for(found.task, op, found.metrics["parameters"])
-            self.train(op, folder / f"{op}-width{width}", width=width)
+            size = size_for(found.task, op, found.metrics["parameters"])
+            name = f"{op}-width{size['width']}-frequencies{size['frequencies']}"
+            self.train(op, folder / name, **size)
 
 
 def validated(row: Mapping[str, float]) -> str:
@@ -102,12 +106,25 @@ def score_of(row: Mapping[str, float]) -> float:
     return math.log(row[validated(row)] + LEAST_ERROR)
 
 
-def width_for(task: Task, op: str, parameters: float) -> int:
-    """The width at which FNO's network with an operator is nearest to a number of parameters."""
+def size_for(task: Task, op: str, parameters: float) -> dict[str, int]:
+    """Width and frequencies of FNO's network with an operator, of about so many parameters.
+
+    Of the usual frequencies, half of them and four: the most at which it is not thin.
+    """
+    usual = FREQUENCIES[len(task.axes)]
+    for frequencies in (usual, usual // 2, 4):
+        width = width_for(task, op, parameters, frequencies)
+        if width >= USUAL_WIDTH:
+            break
+    return {"width": width, "frequencies": frequencies}
+
+
+def width_for(task: Task, op: str, parameters: float, frequencies: int) -> int:
+    """The width at which it is nearest to a number of parameters."""
 
     def count(width: int) -> int:
         with torch.random.fork_rng(devices=[]):
-            network = make_backbone(task, op, width=width)
+            network = make_backbone(task, op, width=width, frequencies=frequencies)
         return sum(p.numel() for p in network.parameters())
 
     above = bisect.bisect_left(WIDTHS, parameters, key=count)
