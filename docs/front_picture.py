@@ -106,8 +106,8 @@ def _errors(axes: "Axes", errors: dict[str, pd.DataFrame]) -> None:
     axes.axvline(TRAINED, color=MUTED, lw=0.8, zorder=0)
     axes.annotate(
         "trained here",
-        (TRAINED, 0.02),
-        (4, 0),
+        (TRAINED, 0.45),
+        (5, 0),
         xycoords=("data", "axes fraction"),
         textcoords="offset points",
         color=MUTED,
@@ -117,7 +117,7 @@ def _errors(axes: "Axes", errors: dict[str, pd.DataFrame]) -> None:
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2, fontsize=9.5)
 
 
-def main(path: str, picture: Path = PICTURE) -> None:
+def main(path: str | Path, picture: Path = PICTURE) -> None:
     figure = front(median_sample(sciops.open_run(path)), curves(pd.read_csv(TABLE)))
     picture.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(picture, dpi=DPI)
