@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+import typer
 import xarray
 
 import sciops
 from docs import cards, figures, formulas, front_picture, reference, results
 from docs.docstrings import as_markdown
+from sciops.cli.app import app
 from sciops.cli.examples import EXAMPLES
 from sciops.domains.layouts import layouts
 from tests.test_readme import find_blocks, run_commands, sciops_commands
@@ -46,6 +48,16 @@ def test_commands_of_guides_run_in_order_and_the_data_page_reads_their_store(
     if page.stem == "fields":
         for block in find_blocks((ROOT / "datasets" / "README.md").read_text("utf-8")):
             exec(compile(block.text, "datasets/README.md", "exec"), {"xarray": xarray})
+
+
+@by_page
+def test_commands_of_a_page_have_only_options_that_there_are(page):
+    """Also of those that take hours."""
+    for words in sciops_commands(find_blocks(page.read_text("utf-8"))):
+        command = typer.main.get_command(app)
+        while hasattr(command, "commands"):
+            command, words = command.commands[words[0]], words[1:]
+        command.make_context("sciops", words)
 
 
 def test_the_front_picture_is_drawn(tmp_path, monkeypatch):
