@@ -27,8 +27,9 @@ import pandas as pd
 import sciops
 from benchmarks.results import FOLDER, Rows, markdown, mean_and_spread
 from sciops.atomic import write_text
-from sciops.cosmic.lacosmic import Noise, Rates, lacosmic_rates
+from sciops.cosmic.lacosmic import Noise, lacosmic_rates
 from sciops.cosmic.stamps import Stamp, stamps_of
+from sciops.metrics.mask import RocCurve
 from sciops.runs.cosmic_run import COSMIC
 
 KEY = ("data", "op", "settings", "seed")
@@ -86,20 +87,20 @@ def share_of_hits(stamps: list[Stamp]) -> float:
     return float(np.mean(np.concatenate([s.mask[s.ignore == 0] for s in stamps]) != 0))
 
 
-def of_curve(rates: Rates, share: float) -> dict[str, float]:
+def of_curve(rates: RocCurve, share: float) -> dict[str, float]:
     """Scores of the curve through some points, (0, 0) and (1, 1).
 
     Average precision has the precision of each point for the hits that it adds; those that no point
     finds are found among all pixels.
 
-    >>> rates = Rates(np.array([1.0]), np.array([0.1]), np.array([0.5]))
+    >>> rates = RocCurve(np.array([0.1]), np.array([0.5]), np.array([1.0]))
     >>> found = of_curve(rates, 0.5)  # ½ · 0.1 · 0.5 + 0.9 · 0.75;  ½ · 0.5/0.6 + ½ · ½
     >>> round(found["auroc"], 3), round(found["average_precision"], 3), found["fnr_1e-2"]
     (0.7, 0.667, 0.95)
     """
-    order = np.lexsort((rates.true_positive, rates.false_positive))
-    false = np.r_[0, rates.false_positive[order], 1]
-    true = np.maximum.accumulate(np.r_[0, rates.true_positive[order], 1])
+    order = np.lexsort((rates.true_positive_rate, rates.false_positive_rate))
+    false = np.r_[0, rates.false_positive_rate[order], 1]
+    true = np.maximum.accumulate(np.r_[0, rates.true_positive_rate[order], 1])
     taken = true * share + false * (1 - share)
     precision = np.divide(true * share, taken, out=np.ones_like(true), where=taken > 0)
     return {

@@ -30,7 +30,7 @@ ARROWS = {
     },
     "proteins": {"task", "data", "domains"},
     "music": {"task", "data", "domains"},
-    "cosmic": {"task", "data", "domains", "suggestions"},
+    "cosmic": {"task", "data", "domains", "metrics", "suggestions"},
     "vision": {"task", "data", "domains", "suggestions"},
     "catalogue": {"cosmic", "domains", "data", "music", "proteins", "suggestions", "vision"},
     "grammars": set(),

@@ -9,15 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sciops.metrics.mask import RocCurve
+
 SIGCLIPS = (0.5, 1, 1.5, 2, 3, 4, 4.5, 5, 6, 8, 10, 15, 20, 30, 50, 100)
-
-
-class Rates(NamedTuple):
-    """Of each threshold: the shares of clean pixels and of hit pixels that are flagged."""
-
-    threshold: np.ndarray
-    false_positive: np.ndarray
-    true_positive: np.ndarray
 
 
 class Noise(NamedTuple):
@@ -79,8 +73,10 @@ def lacosmic_rates(
     sigclips: Sequence[float] = SIGCLIPS,
     variances: Sequence[np.ndarray] | None = None,
     **options,
-) -> Rates:
+) -> RocCurve:
     """Its ROC curve over all pixels of some images, by sweeping `sigclip`; the rest as in options.
+
+    Thresholds are the sigclips, in the order given; there are no further corners.
 
     Pixels that are unknown or not finite are not counted.  But for the latter it sees them: were
     they hidden, it would miss every hit next to one of them, and bad pixels may be many.
@@ -101,7 +97,7 @@ def lacosmic_rates(
             np.add.at(row, (hit.astype(int), flagged.astype(int)), 1)
     with np.errstate(invalid="ignore"):  # NaN where there is no such pixel
         shares = counts[..., 1] / counts.sum(-1)
-    return Rates(np.array(sigclips, float), shares[:, 0], shares[:, 1])
+    return RocCurve(shares[:, 0], shares[:, 1], np.array(sigclips, float))
 
 
 def _detector():

@@ -15,6 +15,7 @@ from .kaleidoscope import (
     triangular_blocks,
 )
 from .klayer import KLayer
+from .learned_maps import drift
 from .neuralop import SpectralConv
 from .operator import (
     AbstractOperator,
@@ -40,6 +41,7 @@ __all__ = [
     "SpectralConv",
     "arch_parameters",
     "dft_blocks",
+    "drift",
     "haar_blocks",
     "identity_blocks",
     "permutation_blocks",

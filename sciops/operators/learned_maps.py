@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from . import XD
 from .band import Band
 from .grid import Grid
 from .kaleidoscope import Kaleidoscope
 from .transforms import tap_phases
+from .xd import XD
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,7 +67,12 @@ def learned_maps(model: nn.Module, start: nn.Module | None = None) -> Iterator[L
 
 
 def drift(model: nn.Module, start: nn.Module | None = None) -> "pd.DataFrame":
-    """How far each learned map moved: a row for each layer, map and axis.
+    """How far each learned map of a model moved: a row for each layer, map and axis.
+
+    `relative_distance` is ‖K − K₀‖ / ‖K₀‖; that a map moved says that training used it, not that it
+    helped.
+
+    start: a model of the same shape to compare with, instead of the start that K-matrices keep
 
     >>> drift(XD(1, 1, 3, modes=4).requires_grad_(False))["relative_distance"].tolist()
     [0.0, 0.0, 0.0]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sciops.atomic import write_text
-from sciops.operators.learned_maps import drift
+from sciops.operators import drift
 from sciops.runs import TASKS
 from sciops.version import __version__
 

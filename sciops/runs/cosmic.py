@@ -116,7 +116,8 @@ def train_cosmic(
     rate, arch_rate: learning rates of weights and architecture
     out:      folder of the run; None is one in runs/ that is named after the settings.  A run that
               is there already is finished, if need be, and returned
-    options:  of the network: width=, levels=, norm=, depth=, …; of the optimisers: clip=, decay=, …
+    options:  of the network: width=, levels=, norm=, of towers depth= (even, 4 or more), …; of the
+              optimisers: clip=, decay=, …
     """
     expect_known(op=(op, MASK_NETWORKS), recipe=(recipe, RECIPES))
     usual_window, network, training = (DNARCH if op == "dnarch" else RECIPES)[recipe]

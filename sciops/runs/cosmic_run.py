@@ -15,6 +15,7 @@ from sciops.evaluation.masks import evaluate_masks, pooled_pixels, stamp_logits
 from sciops.metrics.mask import RocCurve, roc_curve
 
 from .collection import Collection, CollectionRun
+from .run import from_here
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -64,7 +65,7 @@ class CosmicRun(CollectionRun):
         missed = self.metrics["test_fnr_1e-3"]
         return (
             f"CosmicRun({self.config['op']} on {what}, test: {missed:.2%} of hit pixels missed "
-            f"where 0.1% of others are flagged, {self.path})"
+            f"where 0.1% of others are flagged, {from_here(self.path)})"
         )
 
     def test_scores(self, *, progress: bool) -> dict[str, float]:

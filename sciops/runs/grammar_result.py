@@ -29,7 +29,7 @@ from sciops.task import Task
 
 from .frame import own_random_numbers
 from .networks import network_of
-from .run import AbstractRun, open_run
+from .run import AbstractRun, from_here, open_run
 from .term_trials import RUN, validated
 
 if TYPE_CHECKING:
@@ -58,6 +58,12 @@ class GrammarResult:
     candidates: TermCandidates
     study: StudyResult[Term]
     trials: "pd.DataFrame"
+
+    def __repr__(self) -> str:
+        best, strategy = self.best, self.settings["strategy"]["proposer"]
+        what = f"{len(self.study.records)} terms by {strategy}, best {best['trial']}"
+        scores = f"val {best['val']:.4g}, test {best['test']:.4g}"
+        return f"GrammarResult({what}: {scores}, {from_here(self.path)})"
 
     @property
     def best(self) -> "pd.Series":

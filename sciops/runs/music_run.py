@@ -13,6 +13,7 @@ from sciops.music.rolls import as_roll, pieces_of
 from sciops.music.tonal import LENGTH
 
 from .collection import Collection, CollectionRun
+from .run import from_here
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -50,9 +51,8 @@ class MusicRun(CollectionRun):
     def __repr__(self) -> str:
         what = "synthetic music" if self.config["data"].get("synthetic") else "music"
         score = self.metrics["test_nats"]
-        return (
-            f"MusicRun({self.config['op']} on {what}, test {score:.3f} nats a frame, {self.path})"
-        )
+        what = f"{self.config['op']} on {what}"
+        return f"MusicRun({what}, test {score:.3f} nats a frame, {from_here(self.path)})"
 
     def test_scores(self, *, progress: bool) -> dict[str, float]:
         """Nats per frame, over all frames; those of the marginals of the keys show what is easy."""

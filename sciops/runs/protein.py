@@ -65,7 +65,8 @@ def train_protein(
     rate, arch_rate: learning rates of weights and architecture
     out:      folder of the run; None is one in runs/ that is named after the settings.  A run that
               is there already is finished, if need be, and returned
-    options:  of the network: depth=, width=, dropout=, …; of the optimisers: clip=, decay=, …
+    options:  of the network: depth= (even, 4 or more), width=, dropout=, …; of the optimisers:
+              clip=, decay=, …
     """
     expect_known(op=(op, MAP_NETWORKS), recipe=(recipe, RECIPES), loss=(loss, LOSSES))
     usual, training = RECIPES[recipe]

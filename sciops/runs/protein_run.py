@@ -14,6 +14,7 @@ from sciops.proteins.protein import Protein
 from sciops.proteins.ragged import proteins_of
 
 from .collection import Collection, CollectionRun
+from .run import from_here
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -55,7 +56,7 @@ class ProteinRun(CollectionRun):
 
     def __repr__(self) -> str:
         error = self.metrics["test_mae8"]
-        return f"ProteinRun({self.config['op']}, test MAE8 {error:.2f} Å, {self.path})"
+        return f"ProteinRun({self.config['op']}, test MAE8 {error:.2f} Å, {from_here(self.path)})"
 
     def test_scores(self, *, progress: bool) -> dict[str, float]:
         """Means over the test proteins, each of equal weight, of those that have such pairs."""

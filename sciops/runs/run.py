@@ -38,6 +38,16 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+def from_here(path: Path) -> str:
+    """A path as one would write it: from the working directory, if it is below that.
+
+    >>> from_here(Path.cwd() / "runs" / "first")
+    'runs/first'
+    """
+    here = Path.cwd()
+    return (path.relative_to(here) if path.is_relative_to(here) else path).as_posix()
+
+
 class AbstractRun:
     """A trained model, its task, what was asked for, its scores, its history and its folder."""
 
@@ -102,7 +112,7 @@ class Run(AbstractRun):
     def __repr__(self) -> str:
         error = self.metrics["test_relative_l2"]
         what = f"{self.config['op']} on {self.config['name']}, {self.grid}"
-        return f"Run({what}, test relative L2 {error:.4f}, {self.path})"
+        return f"Run({what}, test relative L2 {error:.4f}, {from_here(self.path)})"
 
     @property
     def grid(self) -> str:

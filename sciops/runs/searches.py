@@ -80,6 +80,8 @@ def search(
             raise ValueError("terms are whole networks, trained once: no network=, retrain_epochs=")
         strategy = "bayes" if strategy is None else strategy
         return search_grammar(task_name, strategy, budget, **known, **asked)
+    if isinstance(space, str):
+        expect_known(space=(space, (*SPACES, "grammar")))
     strategy = "joint" if strategy is None else strategy
     asked |= _changed(space, make_space) | _changed(strategy, make_strategy)
     rates, others = of_optimisers({"rate": rate, "arch_rate": arch_rate, **options})

@@ -13,6 +13,7 @@ from sciops.vision.collection import read_tree
 from sciops.vision.samples import ImageSamples
 
 from .collection import Collection, CollectionRun
+from .run import from_here
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -59,7 +60,8 @@ class VisionRun(CollectionRun):
     def __repr__(self) -> str:
         op, network = self.config["op"], self.config["network"]
         what = op if op == network else f"{op} in {network}"
-        return f"VisionRun({what}, test accuracy {self.metrics['test_accuracy']:.3f}, {self.path})"
+        accuracy = self.metrics["test_accuracy"]
+        return f"VisionRun({what}, test accuracy {accuracy:.3f}, {from_here(self.path)})"
 
     @property
     def sequence(self) -> bool:

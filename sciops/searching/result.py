@@ -48,6 +48,11 @@ class SearchResult:
     notes: dict[str, Any] = field(default_factory=dict)
     path: Path | None = None
 
+    def __repr__(self) -> str:
+        best, where = self.best, "" if self.path is None else f", {self.path}"
+        what = f"{self.space.name} by {self.strategy.name}, best {best['trial']}"
+        return f"SearchResult({what}: val {best['val']:.4g}, test {best['test']:.4g}{where})"
+
     @property
     def best(self) -> "pd.Series":
         """The trial of the search with the least validation metric."""

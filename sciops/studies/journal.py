@@ -13,6 +13,7 @@ Optuna has snapshots of other journals, but none of files.
 import contextlib
 import json
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -248,8 +249,10 @@ def _cut_unfinished_line(file: Path) -> None:
 
 def _open_study(file: Path, early_stopping: EarlyStopping | None) -> "Study":
     try:
-        import optuna
-        from optuna.storages.journal import JournalFileBackend
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "IProgress not found")  # of tqdm, in notebooks
+            import optuna
+            from optuna.storages.journal import JournalFileBackend
     except ImportError:
         raise ImportError('a study needs Optuna: pip install "sciops[optuna]"') from None
     try:

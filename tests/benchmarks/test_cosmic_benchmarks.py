@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from benchmarks import cleaning_speed, cosmic_accuracy
+from sciops.metrics.mask import RocCurve
 from sciops.runs.cosmic import RECIPES
 from tests.cosmic.toy import exposures, write_fits
 
@@ -51,11 +52,11 @@ def test_learned_masks_stand_beside_lacosmic(tmp_path, monkeypatch, capsys):
 def test_scores_of_a_perfect_and_of_a_blind_curve():
     """Whatever the thresholds: all found at no cost, and nothing told apart."""
     thresholds = np.array([9.0, 1.0])
-    rates = cosmic_accuracy.Rates(thresholds, np.array([0.0, 1.0]), np.array([1.0, 1.0]))
+    rates = RocCurve(np.array([0.0, 1.0]), np.array([1.0, 1.0]), thresholds)
     best = cosmic_accuracy.of_curve(rates, 0.01)
     assert best == {"auroc": 1.0, "average_precision": 1.0, "fnr_1e-3": 0.0, "fnr_1e-2": 0.0}
     even = np.array([0.2, 0.6])
-    blind = cosmic_accuracy.of_curve(cosmic_accuracy.Rates(thresholds, even, even), 0.01)
+    blind = cosmic_accuracy.of_curve(RocCurve(even, even, thresholds), 0.01)
     expected = dict(auroc=0.5, average_precision=0.01)
     assert {name: blind[name] for name in expected} == pytest.approx(expected)
     assert blind["fnr_1e-3"] == pytest.approx(0.999)

@@ -63,9 +63,9 @@ def test_rates_are_counted_over_all_images():
         for xs in (masks, (hit, other))
     )
     assert rates.threshold.tolist() == [3, 10, 1e6]
-    assert rates.true_positive[1] == flagged[truth].mean()
-    assert rates.false_positive[1] == flagged[~truth].mean()
-    assert rates.true_positive[0] > 0.5 and rates.true_positive[2] == 0
+    assert rates.true_positive_rate[1] == flagged[truth].mean()
+    assert rates.false_positive_rate[1] == flagged[~truth].mean()
+    assert rates.true_positive_rate[0] > 0.5 and rates.true_positive_rate[2] == 0
 
 
 def test_hidden_pixels_hide_their_neighbours():
@@ -80,7 +80,7 @@ def test_hidden_pixels_hide_their_neighbours():
 def test_rates_of_images_without_a_hit_are_unknown():
     image, _ = sky()
     rates = lacosmic_rates([image], [np.zeros(image.shape)], sigclips=[5], rounds=1)
-    assert np.isnan(rates.true_positive).all() and rates.false_positive[0] > 0
+    assert np.isnan(rates.true_positive_rate).all() and rates.false_positive_rate[0] > 0
 
 
 def test_numbers_of_images_must_agree():

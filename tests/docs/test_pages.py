@@ -4,14 +4,18 @@ import re
 from importlib import import_module
 from pathlib import Path
 
+import pandas as pd
 import pytest
+import typer
+import xarray
 
 import sciops
-from docs import cards, figures, formulas, reference, results
+from docs import cards, figures, formulas, front_picture, reference, results
 from docs.docstrings import as_markdown
+from sciops.cli.app import app
 from sciops.cli.examples import EXAMPLES
 from sciops.domains.layouts import layouts
-from tests.test_readme import find_blocks
+from tests.test_readme import find_blocks, run_commands, sciops_commands
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
@@ -27,6 +31,44 @@ def test_python_blocks_run_in_order(page, tmp_path, monkeypatch):
     namespace = {"__name__": "__main__"}
     for block in blocks:
         exec(compile("\n" * (block.line - 1) + block.text, str(page), "exec"), namespace)
+
+
+def guides_with_commands() -> list[Path]:
+    guides = [page for page in PAGES if page.parent.name == "guides"]
+    return [page for page in guides if sciops_commands(find_blocks(page.read_text("utf-8")))]
+
+
+@pytest.mark.parametrize("page", guides_with_commands(), ids=lambda page: page.stem)
+def test_commands_of_guides_run_in_order_and_the_data_page_reads_their_store(
+    page, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SCIOPS_DATA_DIR", str(tmp_path / "kept"))
+    run_commands(find_blocks(page.read_text("utf-8")))
+    if page.stem == "fields":
+        for block in find_blocks((ROOT / "datasets" / "README.md").read_text("utf-8")):
+            exec(compile(block.text, "datasets/README.md", "exec"), {"xarray": xarray})
+
+
+@by_page
+def test_commands_of_a_page_have_only_options_that_there_are(page):
+    """Also of those that take hours."""
+    for words in sciops_commands(find_blocks(page.read_text("utf-8"))):
+        command = typer.main.get_command(app)
+        while hasattr(command, "commands"):
+            command, words = command.commands[words[0]], words[1:]
+        command.make_context("sciops", words)
+
+
+def test_the_front_picture_is_drawn(tmp_path, monkeypatch):
+    monkeypatch.setenv("SCIOPS_DATA_DIR", str(tmp_path / "kept"))
+    small = dict(resolution=17, n_train=4, n_val=2, n_test=3, epochs=1, frequencies=4)
+    run = sciops.train_pde("darcy", op="fno", out=tmp_path / "run", progress=False, **small)
+    front_picture.main(run.path, tmp_path / "front.png")
+    assert (tmp_path / "front.png").stat().st_size > 20_000
+    lines = front_picture.curves(pd.read_csv(front_picture.TABLE))
+    assert set(lines) == set(front_picture.LINES)
+    assert all(front_picture.TRAINED in table.index for table in lines.values())
 
 
 @by_page

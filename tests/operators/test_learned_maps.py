@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import nn
 
-from sciops.operators import XD
-from sciops.operators.learned_maps import drift, learned_maps
+from sciops.operators import XD, drift
+from sciops.operators.learned_maps import learned_maps
 from tests.plots.toy import moved
 
 

@@ -61,6 +61,7 @@ def test_every_trial_is_a_run_and_the_best_is_chosen_by_validation(whole):
 
 def test_the_folder_is_all_there_is(whole):
     again = read_grammar_search(whole.path)
+    assert repr(again).startswith(f"GrammarResult(5 terms by bayes, best {whole.best['trial']}: ")
     assert outcome(again) == outcome(whole) and again.settings == whole.settings
     assert again.cost["search_epochs"] == 10 and again.won  # there are no controls
     with pytest.raises(ValueError, match="is not a search in a grammar"):

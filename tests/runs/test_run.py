@@ -54,10 +54,12 @@ def test_the_folder_is_all_it_needs(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path / "elsewhere")
     monkeypatch.setenv("SCIOPS_DATA_DIR", str(tmp_path / "empty"))
     opened = open_run("../moved")
+    assert repr(opened).endswith(f", {tmp_path.resolve().as_posix()}/moved)")
     assert opened.config == run.config and opened.metrics == run.metrics
     assert opened.task == run.task and not opened.model.training
     assert not list(tmp_path.glob("empty/*"))  # data are made when they are asked for
     monkeypatch.chdir(tmp_path)
+    assert repr(opened).endswith(", moved)")
     xr.testing.assert_identical(opened.evaluate(), run.evaluate())
     xr.testing.assert_identical(opened.data["train"].to_dataset(), run.data["train"].to_dataset())
     assert opened.path == (tmp_path / "moved").resolve()

@@ -107,5 +107,7 @@ def test_a_result_without_a_folder_asks_for_one():
 def test_names_that_are_not_known():
     with pytest.raises(ValueError, match="there is no task_name='mnist'; there are digits, vision"):
         sciops.search("mnist")
-    with pytest.raises(ValueError, match="choose one of xd, kop, discrete, klayer, linear, nos"):
+    with pytest.raises(ValueError, match=r"there are xd, kop, discrete, .*, dnarch, grammar$"):
         sciops.search("digits", space="darts")
+    with pytest.raises(ValueError, match=r"space='gramar'; .*; did you mean 'grammar'\?"):
+        sciops.search("digits", space="gramar")

@@ -26,6 +26,8 @@ def found(tmp_path_factory):
 
 def test_it_comes_back_from_its_folder(found):
     result, folder = found
+    assert repr(result).startswith("SearchResult(kop by joint, best ")
+    assert repr(result).endswith(f", {folder})")
     loaded = load_search(folder, LeNet)
     assert loaded.space == result.space and loaded.strategy == result.strategy
     for name in ("trials", "history", "distances"):
