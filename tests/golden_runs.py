@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
-import numpy as np
 import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
@@ -24,7 +23,6 @@ from sciops.backbones import CLASSIFIERS
 from sciops.runs import OPERATORS, TASKS
 from sciops.searching.engine import run_search
 from sciops.searching.result import SearchResult
-from sciops.vision.collection import read_tree as images_of
 from sciops.vision.collection import read_tree as images_of
 from tests import run_toy, search_toy, task_toys
 
@@ -43,8 +41,8 @@ PDE = {
 PROTEIN = {"xd-hybrid": dict(channels=2, frequencies=2, taps=3), "unet": dict(depth=None, width=2)}
 PROTEIN = {"xd-hybrid": dict(channels=2, frequencies=2, taps=3), "unet": dict(depth=None, width=2)}
 COSMIC = {
-    **dict.fromkeys(("fno", "xd"), dict(hidden=4, frequencies=2)),
-    **dict.fromkeys(("resnet", "resnet-xd", "resnet-xd-grid"), dict(depth=4)),
+    **{key: dict(hidden=4, frequencies=2) for key in ("fno", "xd")},
+    **{key: dict(depth=4) for key in ("resnet", "resnet-xd", "resnet-xd-grid")},
 }
 SEQUENCES = dict(network="text-cnn", width=4, side=4)
 VISION = {

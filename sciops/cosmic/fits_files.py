@@ -4,12 +4,17 @@ Values are converted to the machine's byte order; units, gain and read noise are
 has them, of the extension or else of the whole file.
 """
 
+import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+
+from sciops.data.files import EXPANSION
+from sciops.data.found import ReadError, memory
 
 if TYPE_CHECKING:
     from astropy.io.fits import HDUList
@@ -39,16 +44,22 @@ class Exposure(NamedTuple):
 def read_exposures(path: str | Path) -> list[Exposure]:
     """All exposures of a file, in the order of their versions."""
     file = load_fits(path)
+    with _understood(path):
+        return list(_exposures(path, file))
+
+
+def _exposures(path: str | Path, file: "HDUList") -> Iterator[Exposure]:
     versions = sorted(hdu.ver for hdu in file if hdu.name == "SCI")
     if not versions:
         names = ", ".join(hdu.name or "unnamed" for hdu in file)
-        raise ValueError(
+        raise ReadError(
             f"{path} has no extension SCI; it has {names}; name the extension of the image so "
             "(EXTNAME), as Hubble's pipelines do"
         )
     if len(set(versions)) < len(versions):
-        raise ValueError(f"{path} has two extensions SCI of one version; set EXTVER")
-    return [_exposure(path, file, version) for version in versions]
+        raise ReadError(f"{path} has two extensions SCI of one version; set EXTVER")
+    for version in versions:
+        yield _exposure(path, file, version)
 
 
 def _exposure(path: str | Path, file: "HDUList", version: int) -> Exposure:
@@ -77,7 +88,7 @@ def _beside(path, file: "HDUList", name: str, version: int, shape, dtype) -> np.
         return np.full(shape, hdu.header.get("PIXVALUE", 0), dtype)
     values = _values(path, file, name, version, dtype)
     if values.shape != shape:
-        raise ValueError(
+        raise ReadError(
             f"{path}: {name},{version} has the shape {values.shape}, but SCI,{version} has "
             f"{shape}; they must belong together"
         )
@@ -89,7 +100,7 @@ def _values(path, file: "HDUList", name: str, version: int, dtype) -> np.ndarray
     data = file[name, version].data
     if data is None or data.ndim != 2:
         shape = "no data" if data is None else f"the shape {data.shape}"
-        raise ValueError(f"{path}: {name},{version} has {shape}, expected an image (H, W)")
+        raise ReadError(f"{path}: {name},{version} has {shape}, expected an image (H, W)")
     return np.ascontiguousarray(data, dtype)
 
 
@@ -102,30 +113,52 @@ def _number(headers: Sequence, keys: Sequence[str]) -> float | None:
 
 
 def load_fits(path: str | Path) -> "HDUList":
-    """All of a file, in memory; whatever is wrong with it is a ValueError."""
+    """All of a file, in memory; whatever is wrong with it is a ReadError."""
     try:
         from astropy.io import fits
-        from astropy.utils.exceptions import AstropyWarning
     except ImportError:
         raise ImportError('FITS files need astropy: pip install "sciops[fits]"') from None
     path = Path(path)
     if not path.is_file():
-        raise ValueError(f"there is no file {path}; check the path, or download the data first")
+        raise ReadError(f"there is no file {path}; check the path, or download the data first")
+    with _understood(path), path.open("rb") as stream:
+        file = fits.open(stream, memmap=False, lazy_load_hdus=False)
+        _check_sizes(path, file)
+        _ = [hdu.data for hdu in file]  # read now, and kept
+        declared = file[0].header.get("NEXTEND", len(file) - 1)
+        if declared > len(file) - 1:
+            raise ReadError(
+                f"{path} is truncated: it declares {declared} extensions and has {len(file) - 1}; "
+                "get an intact copy of it"
+            )
+    return file
+
+
+def _check_sizes(path: Path, file: "HDUList") -> None:
+    """Compare what images declare with what the file and the memory can hold."""
+    most = min(EXPANSION * path.stat().st_size, memory() // 2)
+    for hdu in file:
+        shape = hdu.shape if hdu.is_image else ()
+        if math.prod(shape) * abs(hdu.header.get("BITPIX", 8)) // 8 > most:
+            raise ReadError(
+                f"{path}: {hdu.name or 'an image'} is declared as {shape}, more than a file of "
+                f"{path.stat().st_size} bytes or the memory can hold; get an intact copy of it"
+            )
+
+
+@contextmanager
+def _understood(path: str | Path) -> Iterator[None]:
+    """Whatever goes wrong with a file is a ReadError."""
+    from astropy.utils.exceptions import AstropyWarning
+
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", AstropyWarning)  # about headers, which are many
             warnings.filterwarnings("error", "(?s).*(truncated|corrupted)", AstropyWarning)
-            with path.open("rb") as stream:
-                file = fits.open(stream, memmap=False, lazy_load_hdus=False)
-                _ = [hdu.data for hdu in file]  # read now, and kept
-    except (OSError, ValueError, TypeError, EOFError, AstropyWarning) as error:
-        raise ValueError(
+            yield
+    except ReadError:
+        raise
+    except Exception as error:  # headers of damaged files fail in every way there is
+        raise ReadError(
             f"{path} is damaged, truncated or no FITS file: {error}; get an intact copy of it"
         ) from error
-    declared = file[0].header.get("NEXTEND", len(file) - 1)
-    if declared > len(file) - 1:
-        raise ValueError(
-            f"{path} is truncated: it declares {declared} extensions and has {len(file) - 1}; get "
-            "an intact copy of it"
-        )
-    return file

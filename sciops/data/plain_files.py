@@ -19,19 +19,26 @@ from .found import NUMBERS, Found, ReadError, fill, memory, unreadable
 # -- NumPy ------------------------------------------------------------------------------------
 
 
+class _Version(Exception):
+    """What no array of numbers needs."""
+
+
 def _npy_header(stream: BinaryIO) -> tuple[tuple[int, ...], bool, np.dtype]:
     version = np.lib.format.read_magic(stream)
     if version == (1, 0):
         return np.lib.format.read_array_header_1_0(stream)
     if version == (2, 0):
         return np.lib.format.read_array_header_2_0(stream)
-    raise ReadError(f"npy of version {version}, which only structured arrays have, is not read")
+    raise _Version(f"is npy of version {version}, which only structured arrays have")
 
 
 def _npy_found(open_stream: Callable[[], BinaryIO], size: int) -> Found:
     """One npy array of `size` bytes with its header."""
     with open_stream() as stream:
-        shape, fortran, dtype = _npy_header(stream)
+        try:
+            shape, fortran, dtype = _npy_header(stream)
+        except _Version as version:
+            return unreadable("records", str(version))
         header = stream.tell()
     if dtype.hasobject:
         return unreadable("object", "holds pickled Python objects, which may run code", shape)

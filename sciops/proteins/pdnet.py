@@ -131,7 +131,8 @@ def _lists(root: Path) -> dict[str, list[str]]:
 
 def _listed(file: Path) -> list[str]:
     """The first word of each line."""
-    names = [line.split()[0] for line in file.read_text().splitlines() if line.strip()]
+    lines = file.read_bytes().decode(errors="replace").splitlines()
+    names = [line.split()[0] for line in lines if line.strip()]
     strange = [name for name in names if not re.fullmatch(r"[\w.-]+", name)]
     if strange:
         raise ValueError(f"{file} has {strange[0]!r}, which is no name of a chain")

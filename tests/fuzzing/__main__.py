@@ -32,9 +32,11 @@ def main() -> int:
     chosen = given.readers or list(READERS)
     if given.only is not None:
         return _show(chosen[0], given.seed, given.only)
-    rows = [_fuzzed(name, given.count, given.seed) for name in chosen]
-    if given.keep:
-        keep(rows)
+    rows = []
+    for name in chosen:
+        rows.append(_fuzzed(name, given.count, given.seed))
+        if given.keep:
+            keep(rows[-1:])
     return int(any(row[outcome] for row in rows for outcome in OUTCOMES if outcome not in PROMISED))
 
 
@@ -73,8 +75,8 @@ def keep(rows: list[dict], folder: Path = RESULTS) -> None:
     ]
     text = "\n".join("| " + " | ".join(line) + " |" for line in lines)
     about = (
-        "Damaged inputs of every reader and how they ended (`python -m tests.fuzzing --keep`): read, "
-        "or refused with a message of ours, as promised; everything else would be a fault.\n"
+        "Damaged inputs of every reader and how they ended (`python -m tests.fuzzing --keep`): "
+        "read, or refused with a message of ours, as promised; everything else would be a fault.\n"
     )
     (folder / "fuzzing.md").write_text(f"{about}\n{text}\n", encoding="utf-8")
 

@@ -52,6 +52,14 @@ def damaged_json(data: bytes, rng: Random) -> bytes:
     return json.dumps(document).encode()
 
 
+def damaged_lines(data: bytes, rng: Random) -> bytes:
+    """Lines of JSON, one of which is damaged."""
+    lines = data.splitlines(keepends=True)
+    place = rng.randrange(len(lines))
+    lines[place] = damaged_json(lines[place], rng) + b"\n"
+    return b"".join(lines)
+
+
 def _changed(document: Any, rng: Random) -> Any:
     places = list(_places(document))
     if not places:

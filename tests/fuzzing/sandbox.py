@@ -28,7 +28,7 @@ from typing import NamedTuple
 
 import sciops
 
-from .mutations import damaged, damaged_json
+from .mutations import damaged, damaged_json, damaged_lines
 from .reader import Reader, Subject
 
 SECONDS, MEMORY = 10, 2**30
@@ -64,6 +64,8 @@ def subject_of(reader: Reader, seed: int, number: int) -> Subject:
     data = subject[name]
     if name.endswith(".json") and rng.random() < 0.7:
         subject[name] = damaged_json(data, rng)
+    elif name.endswith(".log") and rng.random() < 0.7:
+        subject[name] = damaged_lines(data, rng)
     else:
         donors = [s[n] for s in subjects for n in s if Path(n).suffix == Path(name).suffix]
         subject[name] = damaged(data, rng, donors)
@@ -130,7 +132,7 @@ def _work(reader: Reader, seed: int, numbers: Sequence[int], folder: Path, sende
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
     logging.disable()
-    with open(os.devnull, "w") as nowhere:  # C libraries complain to the terminal
+    with Path(os.devnull).open("w") as nowhere:  # C libraries complain to the terminal
         os.dup2(nowhere.fileno(), 2)
     size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (size + MEMORY, size + MEMORY))
@@ -209,4 +211,4 @@ def _watched(subject: Path) -> list[str]:
 
 
 def _inside(path: str | os.PathLike, folder: Path) -> bool:
-    return Path(os.path.abspath(path)).is_relative_to(folder) or str(path) == os.devnull
+    return Path(path).resolve().is_relative_to(folder.resolve()) or str(path) == os.devnull
