@@ -4,6 +4,7 @@ xarray is the interface, not the inner loop: labels are read once, batches are g
 contiguous memory by `__getitems__`, a whole batch at a time.
 """
 
+import operator
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -44,8 +45,7 @@ def _fields(ds: "xr.Dataset", role: str) -> tuple[Field, ...]:
             '[{"variable": "a", "frames": None}], or use sciops.from_arrays'
         )
     fields = []
-    for entry in declared:
-        variable, frames = entry["variable"], entry.get("frames")
+    for variable, frames in _declared(declared, role):
         if variable not in ds:
             known = ", ".join(map(str, ds.data_vars))
             raise ValueError(f"attrs[{role!r}] name {variable!r}, but the variables are {known}")
@@ -54,8 +54,23 @@ def _fields(ds: "xr.Dataset", role: str) -> tuple[Field, ...]:
                 f"attrs[{role!r}] ask for the frames {list(frames)} of {variable!r}, "
                 f"which has {ds.sizes['time']}"
             )
-        fields.append(Field(variable, None if frames is None else (frames[0], frames[1])))
+        fields.append(Field(variable, frames))
     return tuple(fields)
+
+
+def _declared(entries, role: str) -> list[tuple[str, tuple[int, int] | None]]:
+    """Variables and their frames, as attributes of a store say them."""
+    try:
+        pairs = [(entry["variable"], entry.get("frames")) for entry in entries]
+        frames = [
+            None if f is None else (operator.index(f[0]), operator.index(f[1])) for _, f in pairs
+        ]
+        return [(str(variable), f) for (variable, _), f in zip(pairs, frames, strict=True)]
+    except (TypeError, KeyError, IndexError, AttributeError):
+        raise ValueError(
+            f"attrs[{role!r}] are {entries!r:.200}; expected a list such as "
+            '[{"variable": "u", "frames": [0, 10]}]'
+        ) from None
 
 
 def _axis(ds: "xr.Dataset", dim: str, periodic: bool) -> Axis:

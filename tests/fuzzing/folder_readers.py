@@ -22,7 +22,7 @@ from sciops.config import Optimisation, Training, training_from
 from sciops.data.ragged_store import open_ragged, write_ragged
 from sciops.data.samples import task_of
 from sciops.data.schema import canonical, digest
-from sciops.data.store import chunk_files, open_store, write
+from sciops.data.store import StoreError, chunk_files, open_store, write
 from sciops.grammars.grammar import parse_grammar
 from sciops.grammars.term import parse_term
 from sciops.runs.comparison import _kept_epochs
@@ -109,6 +109,9 @@ def _stores() -> list[Subject]:
     return [_made(lambda path: write(path, splits))]
 
 
+_GROUPS = ("train/zarr.json", "test/zarr.json", "train/x/zarr.json")
+
+
 @cache
 def _ragged() -> list[Subject]:
     words = xr.Dataset({"length": ("word", [2, 1]), "letter": ("character", [7.5, 8, 9])})
@@ -116,13 +119,31 @@ def _ragged() -> list[Subject]:
 
 
 def _read_store(folder: Path) -> None:
-    tree = open_store(folder)
-    tree.load()
+    """As training does: chunk by chunk, and then what xarray shows."""
+    _chunks(folder, open_store(folder)).load()
+
+
+def _read_ragged(folder: Path) -> None:
+    _chunks(folder, open_ragged(folder)).load()
+
+
+def _chunks(folder: Path, tree: xr.DataTree) -> xr.DataTree:
     for split, part in tree.children.items():
-        task_of(part.to_dataset())
-        for variable in part.data_vars:
+        for variable in part.variables:
             files = chunk_files(folder, split, variable)
-            files.read_into(0, np.empty((files.length, *files.shape[1:]), files.dtype))
+            for i in range(len(files.files)):
+                files.read_into(i, np.empty((files.length, *files.shape[1:]), files.dtype))
+    return tree
+
+
+def _read_tasks(folder: Path) -> None:
+    """Of attributes alone: they have no other file to name."""
+    try:
+        tree = open_store(folder)
+    except StoreError:
+        return
+    for part in tree.children.values():
+        task_of(part.to_dataset())
 
 
 # -- runs and checkpoints --------------------------------------------------------------------------
@@ -209,7 +230,8 @@ def _text(read: Callable[[str], object]) -> Callable[[Path], object]:
 
 READERS = [
     Reader("store", _stores, _read_store, repair=sign_store),
-    Reader("ragged", _ragged, lambda f: open_ragged(f).load(), repair=sign_store),
+    Reader("ragged", _ragged, _read_ragged, repair=sign_store),
+    Reader("attributes", _stores, _read_tasks, _GROUPS, repair=sign_store, names_file=False),
     Reader("run", _runs, sciops.open_run, repair=sign_pairs),
     Reader("checkpoint", _states, load_state, repair=sign_pairs),
     Reader("search", _searches, lambda f: load_search(f, LeNet), repair=sign_pairs),
