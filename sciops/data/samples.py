@@ -33,6 +33,10 @@ def task_of(ds: "xr.Dataset") -> Task:
                 "inputs and targets must share their grid"
             )
     boundaries = ds.attrs.get("boundary_conditions", {})
+    if not isinstance(boundaries, Mapping):
+        raise ValueError(
+            f"attrs['boundary_conditions'] are {boundaries!r:.200}; expected {{'x': 'periodic'}}"
+        )
     axes = tuple(_axis(ds, dim, boundaries.get(dim) == "periodic") for dim in dims)
     return Task(ds.attrs.get("name", "data"), inputs, targets, axes)
 
@@ -62,15 +66,16 @@ def _declared(entries, role: str) -> list[tuple[str, tuple[int, int] | None]]:
     """Variables and their frames, as attributes of a store say them."""
     try:
         pairs = [(entry["variable"], entry.get("frames")) for entry in entries]
-        frames = [
-            None if f is None else (operator.index(f[0]), operator.index(f[1])) for _, f in pairs
-        ]
-        return [(str(variable), f) for (variable, _), f in zip(pairs, frames, strict=True)]
+        return [(str(v), None if f is None else _two(f)) for v, f in pairs]
     except (TypeError, KeyError, IndexError, AttributeError):
         raise ValueError(
             f"attrs[{role!r}] are {entries!r:.200}; expected a list such as "
             '[{"variable": "u", "frames": [0, 10]}]'
         ) from None
+
+
+def _two(frames) -> tuple[int, int]:
+    return operator.index(frames[0]), operator.index(frames[1])
 
 
 def _axis(ds: "xr.Dataset", dim: str, periodic: bool) -> Axis:

@@ -155,7 +155,7 @@ def read_grammar_search(folder: str | Path) -> GrammarResult:
         raise ValueError(f"{folder} is not a search in a grammar; check the path")
     try:
         return _result(folder, settings)
-    except (KeyError, IndexError, TypeError, ValueError, RuntimeError, AttributeError) as error:
+    except UNREADABLE as error:
         raise ValueError(f"the search in {folder} cannot be read: {error}") from error
 
 

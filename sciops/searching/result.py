@@ -144,15 +144,7 @@ def load_search(
         return _loaded(folder, network)
     except CheckpointError:
         raise
-    except (
-        KeyError,
-        IndexError,
-        TypeError,
-        ValueError,
-        RuntimeError,
-        AttributeError,
-        OSError,
-    ) as e:
+    except (LookupError, TypeError, ValueError, RuntimeError, AttributeError, OSError) as e:
         raise CheckpointError(
             f"{folder} is not a search that this version of sciops can open ({e}); copy the whole "
             "folder again, search again, or give the model_factory of this search"

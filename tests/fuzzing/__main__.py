@@ -6,7 +6,9 @@ any input ended in another way than promised; `--only NUMBER` shows one input ag
 
 import argparse
 import tempfile
+import time
 from collections import Counter
+from math import inf
 from pathlib import Path
 
 import pandas as pd
@@ -23,6 +25,7 @@ def main() -> int:
     parser.add_argument("readers", nargs="*", metavar="READER", help=", ".join(READERS))
     parser.add_argument("--count", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seconds", type=float, default=inf, help="of a reader at most")
     parser.add_argument("--only", type=int, help="the number of one input, in this process")
     parser.add_argument("--keep", action="store_true", help="write the counts to the results")
     given = parser.parse_args()
@@ -34,24 +37,28 @@ def main() -> int:
         return _show(chosen[0], given.seed, given.only)
     rows = []
     for name in chosen:
-        rows.append(_fuzzed(name, given.count, given.seed))
+        rows.append(_fuzzed(name, given.count, given.seed, given.seconds))
         if given.keep:
             keep(rows[-1:])
     return int(any(row[outcome] for row in rows for outcome in OUTCOMES if outcome not in PROMISED))
 
 
-def _fuzzed(name: str, count: int, seed: int) -> dict:
+def _fuzzed(name: str, count: int, seed: int, seconds: float) -> dict:
     counts, slowest, peak, shown = Counter(), 0.0, 0, set()
+    end = time.monotonic() + seconds
     with tempfile.TemporaryDirectory() as folder:
         for verdict in verdicts(READERS[name], range(count), Path(folder), seed=seed):
             counts[verdict.outcome] += 1
             slowest, peak = max(slowest, verdict.seconds), max(peak, verdict.bytes)
+            if time.monotonic() > end:
+                break
             kind = verdict.detail.rpartition("[")[2]
             if verdict.outcome not in PROMISED and kind not in shown and len(shown) < SHOWN:
                 shown.add(kind)
                 print(
                     f"  {name} --only {verdict.number}: {verdict.outcome}, {verdict.detail[:300]}"
                 )
+    count = counts.total()
     numbers = {outcome: counts[outcome] for outcome in OUTCOMES}
     print(f"{name}: {count} inputs, {numbers}, slowest {slowest:.2f} s", flush=True)
     return {
