@@ -24,9 +24,9 @@ SLOW = {"store": 25, "ragged": 25, "attributes": 25, "search": 25, "grammar-sear
 def test_inputs_are_read_or_refused(name, tmp_path):
     found = list(verdicts(READERS[name], range(SLOW.get(name, COUNT)), tmp_path))
     faults = [
-        f"python -m tests.fuzzing {name} --only {verdict.number}: {verdict.outcome} {verdict.detail}"
-        for verdict in found
-        if verdict.outcome not in PROMISED
+        f"python -m tests.fuzzing {name} --only {v.number}: {v.outcome} {v.detail}"
+        for v in found
+        if v.outcome not in PROMISED
     ]
     assert not faults, "\n".join(faults[:5])
     assert {verdict.outcome for verdict in found} >= {"refused"}

@@ -2,7 +2,6 @@
 
 import string
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -104,13 +103,3 @@ def test_json_is_a_state_or_one_of_the_known_errors(value):
         decoder.decode(value)
     except Decoder.WRONG as error:
         assert isinstance(error, Exception)
-
-
-def test_a_property_that_does_not_hold_is_found():
-    @settings(max_examples=200, database=None)
-    @given(st.text())
-    def every_text_is_a_term(text):
-        parse_term(text)
-
-    with pytest.raises(ValueError, match="position"):
-        every_text_is_a_term()
