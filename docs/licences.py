@@ -1,8 +1,8 @@
 """Licences of all that sciops needs: `python -m docs.licences` writes LICENCES.md.
 
 What is needed is what pyproject.toml requires, the extras included, and what that requires in turn,
-as far as it is installed.  A licence that is not known ends it with an error: look it up, and add it
-to `KNOWN` or `LOOKED_UP`.
+as far as it is installed.  A licence that is not known ends it with an error: look it up, and add
+it to `KNOWN` or `LOOKED_UP`.
 """
 
 import re

@@ -17,7 +17,8 @@ from .sandbox import OUTCOMES, PROMISED, subject_of, verdicts
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits are those of Linux")
 
 COUNT = 150
-SLOW = {"store": 25, "ragged": 25, "attributes": 25, "search": 25, "grammar-search": 8}
+SLOW = {"store": 20, "ragged": 20, "attributes": 20, "search": 20, "grammar-search": 5}
+SLOW |= {"journal": 40, "config": 60, "run": 60, "pdnet": 60}
 
 
 @pytest.mark.parametrize("name", READERS)
