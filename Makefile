@@ -48,8 +48,8 @@ lint: $(STAMP) ## style checks
 licences: $(STAMP) ## licences of all that sciops needs, into LICENCES.md; fails on unknown ones
 	$(BIN)/python -m docs.licences
 
-audit: $(STAMP) ## known holes of the pinned versions, by pip-audit; needs the network
-	.ci/audit $(BIN)/python
+audit: ## known holes of the pinned versions, by pip-audit; needs the network
+	.ci/audit $(PYTHON)
 
 compat: ## golden runs and a short training with the oldest and the newest allowed versions
 	.ci/compat oldest $(PYTHON)

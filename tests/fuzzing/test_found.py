@@ -3,6 +3,8 @@
 import io
 import json
 import shutil
+import struct
+import zlib
 
 import numpy as np
 import pytest
@@ -21,6 +23,7 @@ from sciops.runs.grammar_result import read_grammar_search
 from sciops.searching.result import load_search
 from sciops.studies.study import read_study
 from sciops.task import task_from
+from sciops.vision.folders import read_folder
 from tests.data.toy import toy
 from tests.search_toy import LeNet
 from tests.studies import term_toy
@@ -72,6 +75,15 @@ def test_lists_of_chains_that_are_no_text(tmp_path):
     write_subject(tmp_path / "in", {**file_readers._pdnet()[0], "psicov.lst": b"\xff\xfe\n"})
     with pytest.raises(ValueError, match="which is no name of a chain"):
         pdnet_names(tmp_path / "in")
+
+
+def test_small_pictures_that_declare_large_ones(tmp_path):
+    whole = file_readers._images()[0]["cats/a.png"]
+    head = b"IHDR" + struct.pack(">II", 5000, 6000) + whole[24:29]
+    png = whole[:12] + head + struct.pack(">I", zlib.crc32(head)) + whole[33:]
+    write_subject(tmp_path / "in", {"cats/a.png": png})
+    with pytest.raises(ReadError, match=r"declares 6000 × 5000 pixels; at most .* of this size"):
+        read_folder(tmp_path / "in")
 
 
 def test_structures_whose_atoms_biopython_half_knows(tmp_path):
