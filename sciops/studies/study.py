@@ -113,9 +113,9 @@ def read_study(folder: str | Path, space: CandidateSpace[C]) -> StudyResult[C]:
     folder = Path(folder)
     if not (folder / FILE).is_file():
         raise ValueError(f"{folder} has no study: {FILE} is missing; check the path")
-    trials = Journal(folder).trials()
+    journal = Journal(folder)
     try:
-        return StudyResult([_record(trial, space) for trial in trials])
+        return StudyResult([_record(trial, space) for trial in journal.trials()])
     except (KeyError, IndexError, TypeError, ValueError, RuntimeError, AttributeError) as error:
         raise ValueError(f"{folder / FILE} cannot be understood: {error}") from error
 
