@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c const
 STAMP := .venv/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help test test-slow demo tutorials docs bench lint clean
+.PHONY: help test test-slow demo tutorials docs bench lint licences audit compat fuzz clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -44,6 +44,19 @@ bench: $(STAMP) ## all benchmarks of speed: operators, solvers, feeding, trainin
 lint: $(STAMP) ## style checks
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
+
+licences: $(STAMP) ## licences of all that sciops needs, into LICENCES.md; fails on unknown ones
+	$(BIN)/python -m docs.licences
+
+audit: ## known holes of the pinned versions, by pip-audit; needs the network
+	.ci/audit $(PYTHON)
+
+compat: ## golden runs and a short training with the oldest and the newest allowed versions
+	.ci/compat oldest $(PYTHON)
+	.ci/compat newest $(PYTHON)
+
+fuzz: $(STAMP) ## 20 000 damaged inputs of every reader, an hour or more; counts to benchmarks/results
+	$(BIN)/python -m tests.fuzzing --keep
 
 clean: ## remove caches and built packages (keeps .venv and out/)
 	rm -rf build dist *.egg-info .pytest_cache .ruff_cache .hypothesis

@@ -119,5 +119,10 @@ def changed(training: Training, **values) -> Training:
 
 def training_from(values: dict[str, Any]) -> Training:
     """The configuration that `as_dict` wrote."""
-    rates = {name: Optimisation(**values[name]) for name in ("weights", "architecture")}
-    return Training(**{**values, **rates, "symmetries": tuple(values["symmetries"])})
+    try:
+        rates = {name: Optimisation(**values[name]) for name in ("weights", "architecture")}
+        return Training(**{**values, **rates, "symmetries": tuple(values["symmetries"])})
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(
+            f"this is no configuration of a training ({error}); give what as_dict() wrote"
+        ) from error

@@ -95,6 +95,13 @@ def task_as_dict(task: Task) -> dict[str, Any]:
 
 def task_from(values: dict[str, Any]) -> Task:
     """The task that `task_as_dict` wrote."""
+    try:
+        return _task(values)
+    except (KeyError, IndexError, TypeError, AttributeError) as error:
+        raise ValueError(f"this is no task ({error}); give what task_as_dict wrote") from error
+
+
+def _task(values: dict[str, Any]) -> Task:
     inputs, targets = (
         tuple(Field(f["variable"], f["frames"] and tuple(f["frames"])) for f in values[role])
         for role in ("inputs", "targets")

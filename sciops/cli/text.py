@@ -59,7 +59,7 @@ def settings(texts: Sequence[str] | None, taken: Container[str] = ()) -> dict[st
             stop(f"--set {text} has an option of its own: --{name.replace('_', '-')} {value}")
         try:
             found[name] = json.loads(value)
-        except json.JSONDecodeError:
+        except (json.JSONDecodeError, RecursionError):
             found[name] = value
     return found
 

@@ -4,6 +4,7 @@ Values are converted to the machine's byte order; units, gain and read noise are
 has them, of the extension or else of the whole file.
 """
 
+import math
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -12,7 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from sciops.data.found import ReadError
+from sciops.data.files import EXPANSION
+from sciops.data.found import ReadError, memory
 
 if TYPE_CHECKING:
     from astropy.io.fits import HDUList
@@ -121,6 +123,7 @@ def load_fits(path: str | Path) -> "HDUList":
         raise ReadError(f"there is no file {path}; check the path, or download the data first")
     with _understood(path), path.open("rb") as stream:
         file = fits.open(stream, memmap=False, lazy_load_hdus=False)
+        _check_sizes(path, file)
         _ = [hdu.data for hdu in file]  # read now, and kept
         declared = file[0].header.get("NEXTEND", len(file) - 1)
         if declared > len(file) - 1:
@@ -129,6 +132,18 @@ def load_fits(path: str | Path) -> "HDUList":
                 "get an intact copy of it"
             )
     return file
+
+
+def _check_sizes(path: Path, file: "HDUList") -> None:
+    """Compare what images declare with what the file and the memory can hold."""
+    most = min(EXPANSION * path.stat().st_size, memory() // 2)
+    for hdu in file:
+        shape = hdu.shape if hdu.is_image else ()
+        if math.prod(shape) * abs(hdu.header.get("BITPIX", 8)) // 8 > most:
+            raise ReadError(
+                f"{path}: {hdu.name or 'an image'} is declared as {shape}, more than a file of "
+                f"{path.stat().st_size} bytes or the memory can hold; get an intact copy of it"
+            )
 
 
 @contextmanager

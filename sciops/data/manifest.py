@@ -81,7 +81,7 @@ def read_manifest(path: Path) -> dict:
             f"{path} has schema {schema!r}, this version reads up to {SCHEMA}; upgrade sciops"
         )
     signed = {key: value for key, value in manifest.items() if key != "hash"}
-    if digest(canonical(signed)) != manifest.get("hash") or not _plain_names(files):
+    if digest(canonical(signed)) != manifest.get("hash") or not _plain_files(files):
         raise StoreError(f"{file} is damaged: its hash does not fit; {REMEDY}")
     return manifest
 
@@ -147,10 +147,15 @@ def sync(path: Path) -> None:
             os.close(descriptor)
 
 
-def _plain_names(files) -> bool:
-    """No name leads out of the store."""
-    return isinstance(files, dict) and not any(
-        {"", ".", ".."} & set(name.split("/")) or "\\" in name for name in files
+def _plain_files(files) -> bool:
+    """Sizes and hashes by name, and no name leads out of the store."""
+    return (
+        isinstance(files, dict)
+        and not any({"", ".", ".."} & set(name.split("/")) or "\\" in name for name in files)
+        and all(
+            isinstance(about, list) and [type(part) for part in about] == [int, str]
+            for about in files.values()
+        )
     )
 
 

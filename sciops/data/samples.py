@@ -4,6 +4,7 @@ xarray is the interface, not the inner loop: labels are read once, batches are g
 contiguous memory by `__getitems__`, a whole batch at a time.
 """
 
+import operator
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,10 @@ def task_of(ds: "xr.Dataset") -> Task:
                 "inputs and targets must share their grid"
             )
     boundaries = ds.attrs.get("boundary_conditions", {})
+    if not isinstance(boundaries, Mapping):
+        raise ValueError(
+            f"attrs['boundary_conditions'] are {boundaries!r:.200}; expected {{'x': 'periodic'}}"
+        )
     axes = tuple(_axis(ds, dim, boundaries.get(dim) == "periodic") for dim in dims)
     return Task(ds.attrs.get("name", "data"), inputs, targets, axes)
 
@@ -44,8 +49,7 @@ def _fields(ds: "xr.Dataset", role: str) -> tuple[Field, ...]:
             '[{"variable": "a", "frames": None}], or use sciops.from_arrays'
         )
     fields = []
-    for entry in declared:
-        variable, frames = entry["variable"], entry.get("frames")
+    for variable, frames in _declared(declared, role):
         if variable not in ds:
             known = ", ".join(map(str, ds.data_vars))
             raise ValueError(f"attrs[{role!r}] name {variable!r}, but the variables are {known}")
@@ -54,8 +58,24 @@ def _fields(ds: "xr.Dataset", role: str) -> tuple[Field, ...]:
                 f"attrs[{role!r}] ask for the frames {list(frames)} of {variable!r}, "
                 f"which has {ds.sizes['time']}"
             )
-        fields.append(Field(variable, None if frames is None else (frames[0], frames[1])))
+        fields.append(Field(variable, frames))
     return tuple(fields)
+
+
+def _declared(entries, role: str) -> list[tuple[str, tuple[int, int] | None]]:
+    """Variables and their frames, as attributes of a store say them."""
+    try:
+        pairs = [(entry["variable"], entry.get("frames")) for entry in entries]
+        return [(str(v), None if f is None else _two(f)) for v, f in pairs]
+    except (TypeError, KeyError, IndexError, AttributeError):
+        raise ValueError(
+            f"attrs[{role!r}] are {entries!r:.200}; expected a list such as "
+            '[{"variable": "u", "frames": [0, 10]}]'
+        ) from None
+
+
+def _two(frames) -> tuple[int, int]:
+    return operator.index(frames[0]), operator.index(frames[1])
 
 
 def _axis(ds: "xr.Dataset", dim: str, periodic: bool) -> Axis:

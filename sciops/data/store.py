@@ -40,7 +40,10 @@ def open_store(path: str | Path, *, full: bool = False) -> "xr.DataTree":
 
     verify(path, full=full)
     options = dict(consolidated=False, chunks=None, decode_times=False)
-    tree = xr.open_datatree(path, engine="zarr", **options)
+    try:
+        tree = xr.open_datatree(path, engine="zarr", **options)
+    except Exception as error:  # metadata with right hashes and wrong content
+        raise StoreError(f"{path} is damaged: {type(error).__name__}: {error}; {REMEDY}") from error
     tree.children = dict(sorted(tree.children.items(), key=lambda item: _place(item[0])))
     return tree
 

@@ -97,6 +97,8 @@ def stem(path: Path) -> str:
 
 def read_text(path: Path, largest: int) -> bytes:
     """The content of a text file, unpacked if it is gzip and with "\\n" at the ends of lines."""
+    if not path.is_file():
+        raise ValueError(f"there is no file {path}; check the path")
     pieces, size = [], 0
     with path.open("rb") as file, _unpacked(file) as stream:
         try:

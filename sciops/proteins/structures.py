@@ -78,6 +78,14 @@ def read_structure(path: str | Path, chain: str | None = None) -> Chain:
     """
     path = Path(path)
     structure, notes = _parsed(path)
+    try:
+        return _chain_of(structure, notes, chain, path)
+    except (AttributeError, LookupError, TypeError) as error:  # of atoms that Biopython half knows
+        said = f"{type(error).__name__}: {error}"
+        raise ValueError(f"{path} is damaged: {said}; get an intact copy") from error
+
+
+def _chain_of(structure: "Structure", notes: list[str], chain: str | None, path: Path) -> Chain:
     model = next(iter(structure), ())
     found = {part.id: residues for part in model if (residues := _protein(part))}
     name = _chosen(found, chain, path)

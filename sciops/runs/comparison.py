@@ -9,6 +9,7 @@ Test data are looked at once, at the end of a run, and choose nothing.
 
 import inspect
 import json
+import operator
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -148,8 +149,9 @@ def _kept_epochs(file: Path, seconds: float) -> dict[str, int]:
         return {}
     try:
         kept = json.loads(file.read_text(encoding="utf-8"))
-        before, epochs = kept["seconds"], dict(kept["epochs"])
-    except (ValueError, TypeError, KeyError):
+        before = float(kept["seconds"])
+        epochs = {op: operator.index(count) for op, count in kept["epochs"].items()}
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
         raise ValueError(f"{file} is damaged; choose another folder with out=…") from None
     if before != seconds:
         raise ValueError(

@@ -93,7 +93,7 @@ def is_first_process() -> bool:
 def _expect_same(file: Path, config: dict[str, Any]) -> None:
     try:
         found = json.loads(read_bytes(file) or b"")
-    except ValueError:
+    except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
         raise ValueError(f"{file} is damaged; remove {file.parent} or choose another folder")

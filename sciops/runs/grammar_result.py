@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from torch import nn
 
-from sciops.atomic import read_bytes
+from sciops.atomic import MAX_JSON, read_bytes
 from sciops.backbones import TERM
 from sciops.grammars.grammar import parse_grammar
 from sciops.grammars.term import Term
@@ -36,6 +36,10 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
+UNREADABLE = (
+    *(LookupError, TypeError, ValueError, RuntimeError, AttributeError, OverflowError),
+    StopIteration,
+)
 STUDY, CONTROLS = "study", "controls"
 COLUMNS = (
     *("trial", "role", "state", "val", "test", "epochs", "seconds", "parameters", "term"),
@@ -148,12 +152,22 @@ def best_run(folder: Path, study: StudyResult[Term]) -> AbstractRun:
 
 def read_grammar_search(folder: str | Path) -> GrammarResult:
     """The search in a folder, as far as it is."""
+    folder = Path(folder).resolve()
+    try:
+        settings = json.loads(read_bytes(folder / FILE, MAX_JSON) or b"{}")
+    except (ValueError, RecursionError):
+        settings = None
+    if not isinstance(settings, dict) or settings.get("space") != "grammar":
+        raise ValueError(f"{folder} is not a search in a grammar; check the path")
+    try:
+        return _result(folder, settings)
+    except UNREADABLE as error:
+        raise ValueError(f"the search in {folder} cannot be read: {error}") from error
+
+
+def _result(folder: Path, settings: dict[str, Any]) -> GrammarResult:
     import pandas as pd
 
-    folder = Path(folder).resolve()
-    settings = json.loads(read_bytes(folder / FILE) or b"{}")
-    if settings.get("space") != "grammar":
-        raise ValueError(f"{folder} is not a search in a grammar; check the path")
     grammar = parse_grammar(settings["grammar"])
     candidates = TermCandidates(grammar, settings["depth"], settings["connected"])
     study = read_study(folder / STUDY, candidates.space())

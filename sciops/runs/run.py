@@ -38,6 +38,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+LEAST = 1024  # a size that no description is refused for
+
+
 def from_here(path: Path) -> str:
     """A path as one would write it: from the working directory, if it is below that.
 
@@ -274,6 +277,7 @@ def open_run(path: str | Path) -> AbstractRun:
         ) from error
     try:
         task, config = task_from(description["task"]), description["config"]
+        _check_sizes(config["model"], tensors)
         model = network_of(task, config["model"])
         model.load_state_dict(tensors)
         metrics = {k: math.nan if v is None else v for k, v in description["metrics"].items()}
@@ -288,6 +292,25 @@ def open_run(path: str | Path) -> AbstractRun:
     run = kind(model.eval(), task, config, metrics, history, path)
     run.data_marks = description.get("data", {})
     return run
+
+
+def _check_sizes(description: Any, tensors: Mapping[str, Tensor]) -> None:
+    """No size of a network is larger than the number of its weights; else building it may not end.
+
+    >>> _check_sizes({"blocks": 10**9}, {"weight": torch.zeros(3)})
+    Traceback (most recent call last):
+    ValueError: a size of 1000000000 in the description of a network that has 3 weights
+    """
+    weights = sum(tensor.numel() for tensor in tensors.values())
+    parts = [description]
+    while parts:
+        part = parts.pop()
+        if isinstance(part, Mapping | list | tuple):
+            parts += part.values() if isinstance(part, Mapping) else part
+        elif isinstance(part, int) and part > max(weights, LEAST):
+            raise ValueError(
+                f"a size of {part} in the description of a network that has {weights} weights"
+            )
 
 
 def _history(file: Path, epochs: int) -> "pd.DataFrame":

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from torch import Tensor, nn
 
 from sciops.atomic import write_text
-from sciops.checkpoint import load_model, save_model
+from sciops.checkpoint import CheckpointError, load_model, save_model
 
 from .relaxation import ATTRIBUTE
 from .space import AbstractSpace, Architecture, freeze, install
@@ -144,9 +144,21 @@ def load_search(
 
     model_factory: makes the network that was searched around; without it `.model` is None
     """
+    folder, network = Path(folder), None if model_factory is None else model_factory()
+    try:
+        return _loaded(folder, network)
+    except CheckpointError:
+        raise
+    except (LookupError, TypeError, ValueError, RuntimeError, AttributeError, OSError) as e:
+        raise CheckpointError(
+            f"{folder} is not a search that this version of sciops can open ({e}); copy the whole "
+            "folder again, search again, or give the model_factory of this search"
+        ) from e
+
+
+def _loaded(folder: Path, network: nn.Module | None) -> SearchResult:
     import pandas as pd
 
-    folder = Path(folder)
     tensors, about = load_model(folder / "architecture")
     space = make_space(**about.pop("space"))
     notes, sample = about.pop("notes"), tensors.pop("sample")
@@ -154,8 +166,8 @@ def load_search(
     tables = {name: pd.read_csv(folder / f"{name}.csv") for name in TABLES}
     result = SearchResult(space, make_strategy(**about), architecture, sample, **tables)
     result.notes, result.path = notes, folder
-    if model_factory is not None:
-        result.model = _network(result, model_factory())
+    if network is not None:
+        result.model = _network(result, network)
         result.model.load_state_dict(load_model(folder / "best")[0])
     return result
 

@@ -39,7 +39,7 @@ def claimed(folder: Path | None, config: dict[str, Any]) -> Iterator[None]:
 def _expect_same(file: Path, config: dict[str, Any]) -> None:
     try:
         found = json.loads(read_bytes(file) or b"")
-    except ValueError:
+    except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
         raise ValueError(f"{file} is damaged; remove {file.parent} or choose another folder")

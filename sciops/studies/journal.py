@@ -255,22 +255,28 @@ def _open_study(file: Path, early_stopping: EarlyStopping | None) -> "Study":
             from optuna.storages.journal import JournalFileBackend
     except ImportError:
         raise ImportError('a study needs Optuna: pip install "sciops[optuna]"') from None
-    try:
+    with _understood(file):
         storage = optuna.storages.JournalStorage(JournalFileBackend(str(file), _JournalLock(file)))
-    except (ValueError, KeyError, TypeError, AttributeError, AssertionError) as error:
-        raise ValueError(
-            f"{file} is not the journal of a study, or is damaged ({error}); remove it, or choose "
-            "another folder"
-        ) from error
     options = {
         "storage": storage,
         "study_name": "study",
         "sampler": optuna.samplers.RandomSampler(seed=0),  # never asked: proposers choose
         "pruner": early_stopping.pruner() if early_stopping else optuna.pruners.NopPruner(),
     }
-    with _quiet(optuna.logging):
+    with _understood(file), _quiet(optuna.logging):
         begun = optuna.get_all_study_names(storage)
         return optuna.load_study(**options) if begun else optuna.create_study(**options)
+
+
+@contextlib.contextmanager
+def _understood(file: Path) -> Iterator[None]:
+    try:
+        yield
+    except (ValueError, LookupError, TypeError, AttributeError, AssertionError) as error:
+        raise ValueError(
+            f"{file} is not the journal of a study, or is damaged ({error}); remove it, or choose "
+            "another folder"
+        ) from error
 
 
 @contextlib.contextmanager

@@ -113,7 +113,11 @@ def read_study(folder: str | Path, space: CandidateSpace[C]) -> StudyResult[C]:
     folder = Path(folder)
     if not (folder / FILE).is_file():
         raise ValueError(f"{folder} has no study: {FILE} is missing; check the path")
-    return StudyResult([_record(trial, space) for trial in Journal(folder).trials()])
+    journal = Journal(folder)
+    try:
+        return StudyResult([_record(trial, space) for trial in journal.trials()])
+    except (KeyError, IndexError, TypeError, ValueError, RuntimeError, AttributeError) as error:
+        raise ValueError(f"{folder / FILE} cannot be understood: {error}") from error
 
 
 def _open(folder, proposer, seed, early_stopping, attempts) -> Journal:

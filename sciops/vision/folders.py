@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sciops.data.found import ReadError, memory
+from sciops.data.found import DEFLATE, ReadError, memory
 
 from .images import Labelled, as_images
 
@@ -138,9 +138,11 @@ def _opened(path: Path) -> Iterator:
 
 
 def _check_header(path: Path, image) -> None:
-    if image.height * image.width > MOST_PIXELS:
+    most = min(MOST_PIXELS, 8 * DEFLATE * path.stat().st_size)  # of one bit, packed as can be
+    if image.height * image.width > most:
         raise ReadError(
-            f"{path} declares {image.height} × {image.width} pixels; at most {MOST_PIXELS} are read"
+            f"{path} declares {image.height} × {image.width} pixels; at most {most} are read from "
+            "a file of this size"
         )
     if image.mode not in (*GREY, *WIDE, *COLOUR):
         raise ReadError(f"{path} has pixels of the kind {image.mode!r}; save it as grey or RGB")

@@ -53,6 +53,8 @@ def read_table(
 
 def _numbers(path: Path) -> np.ndarray:
     """(lines, columns), float32."""
+    if not path.is_file():
+        raise ReadError(f"there is no file {path}; check the path")
     rows: list[np.ndarray] = []
     columns, left = 0, memory() // 4
     try:

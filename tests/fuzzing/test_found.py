@@ -1,0 +1,173 @@
+"""What fuzzing has found, one test each: these ended in errors of libraries, or did not end."""
+
+import io
+import json
+import shutil
+import struct
+import zlib
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from sciops.checkpoint import CheckpointError
+from sciops.config import Optimisation, Training, training_from
+from sciops.cosmic.fits_files import read_exposures
+from sciops.data.files import ReadError, read_arrays
+from sciops.data.samples import task_of
+from sciops.data.store import StoreError, open_store
+from sciops.proteins.pdnet import pdnet_names
+from sciops.proteins.structures import read_structure
+from sciops.runs.comparison import _kept_epochs
+from sciops.runs.grammar_result import read_grammar_search
+from sciops.searching.result import load_search
+from sciops.studies.study import read_study
+from sciops.task import task_from
+from sciops.vision.folders import read_folder
+from tests.data.toy import toy
+from tests.search_toy import LeNet
+from tests.studies import term_toy
+
+from . import file_readers, folder_readers
+from .folder_readers import VERSION, sign_store
+from .readers import READERS
+from .sandbox import subject_of, write_subject
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b"NAXIS2  =", b"NAXIS9  ="),
+        (b"READNSE =                  4.5", b"READNSE = 4.5.6'".ljust(30)),
+    ],
+)
+def test_fits_headers_that_astropy_cannot_use(tmp_path, old, new):
+    data = file_readers._fits()[0]["f.fits"]
+    assert old in data
+    (tmp_path / "f.fits").write_bytes(data.replace(old, new, 1))
+    with pytest.raises(ReadError, match=r"f\.fits is damaged, truncated or no FITS file"):
+        read_exposures(tmp_path / "f.fits")
+
+
+def test_fits_that_count_extensions_in_words(tmp_path):
+    data = file_readers._fits()[0]["f.fits"]
+    card = b"NEXTEND = 'three   '".ljust(80)
+    (tmp_path / "f.fits").write_bytes(_with(data, card))
+    with pytest.raises(ReadError, match=r"f\.fits is damaged"):
+        read_exposures(tmp_path / "f.fits")
+
+
+def _with(data: bytes, card: bytes) -> bytes:
+    """The file with another card in the place of ATODGAIN of the first header."""
+    place = data.index(b"ATODGAIN")
+    return data[:place] + card + data[place + 80 :]
+
+
+def test_npy_of_a_version_that_there_is_not(tmp_path):
+    stream = io.BytesIO()
+    np.save(stream, np.arange(3))
+    (tmp_path / "f.npy").write_bytes(stream.getvalue().replace(b"\x01\x00", b"\x42\x84", 1))
+    with pytest.raises(ReadError, match=r"f\.npy: 'array' .* npy of version \(66, 132\)"):
+        read_arrays(tmp_path / "f.npy")
+
+
+def test_lists_of_chains_that_are_no_text(tmp_path):
+    write_subject(tmp_path / "in", {**file_readers._pdnet()[0], "psicov.lst": b"\xff\xfe\n"})
+    with pytest.raises(ValueError, match="which is no name of a chain"):
+        pdnet_names(tmp_path / "in")
+
+
+def test_small_pictures_that_declare_large_ones(tmp_path):
+    whole = file_readers._images()[0]["cats/a.png"]
+    head = b"IHDR" + struct.pack(">II", 5000, 6000) + whole[24:29]
+    png = whole[:12] + head + struct.pack(">I", zlib.crc32(head)) + whole[33:]
+    write_subject(tmp_path / "in", {"cats/a.png": png})
+    with pytest.raises(ReadError, match=r"declares 6000 × 5000 pixels; at most .* of this size"):
+        read_folder(tmp_path / "in")
+
+
+def test_structures_whose_atoms_biopython_half_knows(tmp_path):
+    write_subject(tmp_path / "in", subject_of(READERS["pdb"], 0, 1273))
+    with pytest.raises(ValueError, match="is damaged: AttributeError"):
+        read_structure(next((tmp_path / "in").iterdir()))
+
+
+def test_stores_that_zarr_cannot_read(tmp_path):
+    subject = dict(folder_readers._stores()[0])
+    node = {**json.loads(subject["train/u/zarr.json"]), "dimension_names": [[]]}
+    subject["train/u/zarr.json"] = json.dumps(node).encode()
+    write_subject(tmp_path / "s", sign_store(subject))
+    with pytest.raises(StoreError, match="s is damaged: "):
+        open_store(tmp_path / "s")
+
+
+def test_manifests_whose_entries_are_no_pairs(tmp_path):
+    subject = dict(folder_readers._stores()[0])
+    name = next(n for n in subject if n.endswith("manifest.json"))
+    manifest = json.loads(subject[name])
+    manifest["files"]["more"] = [3]
+    write_subject(tmp_path / "s", sign_store({**subject, name: json.dumps(manifest).encode()}))
+    with pytest.raises(StoreError, match="is damaged"):
+        open_store(tmp_path / "s")
+
+
+@pytest.mark.parametrize(
+    ("attrs", "message"),
+    [
+        ({"inputs": [3]}, r"attrs\['inputs'\] are \[3\]; expected a list"),
+        ({"inputs": [{"variable": "a", "frames": []}]}, "expected a list such as"),
+        ({"boundary_conditions": 3}, r"attrs\['boundary_conditions'\] are 3"),
+    ],
+)
+def test_attributes_of_stores_that_are_something_else(attrs, message):
+    data: xr.Dataset = toy().assign_attrs(attrs)
+    with pytest.raises(ValueError, match=message):
+        task_of(data)
+
+
+@pytest.mark.parametrize("file", ["trials.csv", "history.csv", "distances.csv"])
+def test_searches_with_damaged_tables(tmp_path, file):
+    shutil.copytree(VERSION / "search" / "kept", tmp_path / "s")
+    (tmp_path / "s" / file).write_bytes(b"\xff\xfe,1\n2,3,4,5\n")
+    with pytest.raises(CheckpointError, match="s is not a search that this version"):
+        load_search(tmp_path / "s", LeNet)
+
+
+def test_searches_of_another_network(tmp_path):
+    shutil.copytree(VERSION / "search" / "kept", tmp_path / "s")
+    with pytest.raises(CheckpointError, match="give the model_factory of this search"):
+        load_search(tmp_path / "s", lambda: LeNet(classes=9))
+
+
+def test_journals_without_candidates(tmp_path):
+    log = folder_readers._journals()[0]["journal.log"].replace(b'"candidate"', b'"candidates"')
+    write_subject(tmp_path / "s", {"journal.log": log})
+    with pytest.raises(ValueError, match=r"journal\.log cannot be understood"):
+        read_study(tmp_path / "s", term_toy.space())
+
+
+@pytest.mark.parametrize("text", ['{"seconds": {}, "epochs": {}}', '{"seconds": 1, "epochs": [3]}'])
+def test_budgets_of_comparisons(tmp_path, text):
+    (tmp_path / "epochs.json").write_text(text)
+    with pytest.raises(ValueError, match=r"epochs\.json is damaged"):
+        _kept_epochs(tmp_path / "epochs.json", 60.0)
+
+
+@pytest.mark.parametrize("text", ["[", "3", '{"space": "grammar"}'])
+def test_searches_in_grammars_without_their_settings(tmp_path, text):
+    (tmp_path / "search.json").write_text(text)
+    with pytest.raises(ValueError, match=str(tmp_path)):
+        read_grammar_search(tmp_path)
+
+
+@pytest.mark.parametrize("change", [{"weights": 3}, {"weights": {"rat": 1}}, {"coarse": "x"}])
+def test_configurations_that_are_something_else(change):
+    usual = Training(5, 8, Optimisation(1e-3), Optimisation(1e-2)).as_dict()
+    with pytest.raises(ValueError, match="no configuration of a training"):
+        training_from({**usual, **change})
+
+
+@pytest.mark.parametrize("values", [{}, {"inputs": 3}, {"inputs": [{"frames": None}]}])
+def test_tasks_that_are_something_else(values):
+    with pytest.raises(ValueError, match="this is no task"):
+        task_from(values)
