@@ -4,9 +4,9 @@
     python -m benchmarks.dnarch_accuracy --speed         time of a step against the complexity
     python -m benchmarks.dnarch_accuracy --table         only print what is there
 
-    darcy      64², 150 samples: relative L2
-    cosmic     64 simulated exposures: 1 − AUROC; cosmic-real with --folder, where the FITS file is
-    digits     scikit-learn's, 8²: share of wrong classes; permuted: with pixels in a random order
+    darcy      64², 100 samples, 16 channels: relative L2
+    cosmic     64 simulated stamps, windows of 32²: 1 − AUROC; cosmic-real with --folder, where the FITS file is
+    digits     600 of scikit-learn's, 8²: share of wrong classes; permuted: with pixels in a random order
 
 Arms have the same data, number of epochs and batches.  Complexity is the published count, in units
 of the base network (CCNN).  A training step of the network found is timed beside one of a CCNN, in
@@ -43,14 +43,16 @@ KEY = ("problem", "arm", "epochs", "seed")
 CONTINUOUS = {name: dict(op="dnarch", learn=learn) for name, learn in VARIANTS.items()}
 FIELDS = {**CONTINUOUS, "FNO": dict(op="fno"), "XD": dict(op="xd")}
 IMAGES = {**CONTINUOUS, "conv": dict(op="conv"), "XD": dict(op="xd")}
-DARCY: dict[str, Any] = dict(resolution=64, n_train=150, n_val=20, n_test=50)
-COSMIC: dict[str, Any] = dict(n_train=64, n_val=16, n_test=24)
-DIGITS: dict[str, Any] = {}
+DARCY: dict[str, Any] = dict(
+    resolution=64, n_train=100, n_val=20, n_test=50, batch_size=5, width=16
+)
+COSMIC: dict[str, Any] = dict(n_train=64, n_val=8, n_test=16, size=96, window=32)
+DIGITS: dict[str, Any] = dict(n_train=600, n_val=200, n_test=400)
 NETWORK: dict[str, Any] = {}  # width=, blocks=, …: of continuous CNNs, others than the usual
 
 
 def _darcy(folder, **options):
-    return sciops.train_pde("darcy", **DARCY, **options)
+    return sciops.train_pde("darcy", **{**DARCY, **options})
 
 
 def _cosmic(folder, **options):
@@ -73,8 +75,8 @@ def _permuted(folder, **options):
 
 # how it is trained, with which arms, for how many epochs, and the error of a run
 PROBLEMS: dict[str, tuple[Callable, dict[str, dict], int, Callable[[dict], float]]] = {
-    "darcy": (_darcy, FIELDS, 12, lambda m: m["test_relative_l2"]),
-    "cosmic": (_cosmic, FIELDS, 15, lambda m: 1 - m["test_auroc"]),
+    "darcy": (_darcy, FIELDS, 10, lambda m: m["test_relative_l2"]),
+    "cosmic": (_cosmic, FIELDS, 12, lambda m: 1 - m["test_auroc"]),
     "cosmic-real": (_cosmic_real, FIELDS, 40, lambda m: 1 - m["test_auroc"]),
     "digits": (_digits, IMAGES, 15, lambda m: 1 - m["test_accuracy"]),
     "permuted": (_permuted, IMAGES, 15, lambda m: 1 - m["test_accuracy"]),
@@ -103,7 +105,8 @@ def costs(run) -> dict[str, float]:
     x = torch.rand(batch, run.task.in_channels, *size)
     description = {"op": "dnarch", "learn": "", **NETWORK}
     if run.config["name"] == "darcy":
-        description |= settings("darcy", "dnarch").model
+        width = run.config["model"].get("width", 32)
+        description |= settings("darcy", "dnarch").model | {"width": width} | NETWORK
     if (backbone := run.config["model"].get("backbone")) is not None:
         description["backbone"] = "ccnn" if run.config["name"] == "vision" else backbone
         description |= {"width": 16} | NETWORK

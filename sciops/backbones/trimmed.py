@@ -16,7 +16,8 @@ from sciops.operators import Fixed
 from sciops.operators.resampling import Band
 from sciops.task import Task
 
-from .ccnn import AbstractCcnn, Ccnn, Parts, trained_grid
+from .ccnn import AbstractCcnn, Ccnn, Parts
+from .ccnn_grids import trained_grid
 from .ccnn_sizes import Grid
 
 
