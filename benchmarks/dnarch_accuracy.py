@@ -5,8 +5,10 @@
     python -m benchmarks.dnarch_accuracy --table         only print what is there
 
     darcy      64², 100 samples, 16 channels: relative L2
-    cosmic     64 simulated stamps, windows of 32²: 1 − AUROC; cosmic-real with --folder, where the FITS file is
-    digits     600 of scikit-learn's, 8²: share of wrong classes; permuted: with pixels in a random order
+    cosmic     64 simulated stamps, windows of 32²: 1 − AUROC; cosmic-real with --folder, where the
+               FITS file is
+    digits     600 of scikit-learn's, 8²: share of wrong classes; permuted: with pixels in a random
+               order
 
 Arms have the same data, number of epochs and batches.  Complexity is the published count, in units
 of the base network (CCNN).  A training step of the network found is timed beside one of a CCNN, in
