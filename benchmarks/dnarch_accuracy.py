@@ -49,7 +49,7 @@ DARCY: dict[str, Any] = dict(
     resolution=64, n_train=100, n_val=20, n_test=50, batch_size=5, width=16
 )
 COSMIC: dict[str, Any] = dict(n_train=64, n_val=8, n_test=16, size=96, window=32)
-DIGITS: dict[str, Any] = dict(n_train=600, n_val=200, n_test=400)
+DIGITS: dict[str, Any] = dict(n_train=600, n_val=100, n_test=300)
 NETWORK: dict[str, Any] = {}  # width=, blocks=, …: of continuous CNNs, others than the usual
 
 
