@@ -4,9 +4,11 @@
     python -m benchmarks.dnarch_accuracy --speed         time of a step against the complexity
     python -m benchmarks.dnarch_accuracy --table         only print what is there
 
-    darcy      64², 400 samples: relative L2
-    cosmic     simulated exposures: 1 − AUROC; cosmic-real with --folder, where the FITS file is
-    digits     scikit-learn's, 8²: share of wrong classes; permuted: with pixels in a random order
+    darcy      64², 100 samples, 16 channels: relative L2
+    cosmic     64 simulated stamps, windows of 32²: 1 − AUROC; cosmic-real with --folder, where the
+               FITS file is
+    digits     600 of scikit-learn's, 8²: share of wrong classes; permuted: with pixels in a random
+               order
 
 Arms have the same data, number of epochs and batches.  Complexity is the published count, in units
 of the base network (CCNN).  A training step of the network found is timed beside one of a CCNN, in
@@ -36,20 +38,23 @@ from sciops.backbones.trimmed import ccnn_in
 from sciops.operators.heap import kept_heap
 from sciops.operators.size_masks import mu_bounds
 from sciops.runs.networks import network_of
+from sciops.runs.recipes import settings
 from sciops.task import Axis, Field, Task
 
 KEY = ("problem", "arm", "epochs", "seed")
 CONTINUOUS = {name: dict(op="dnarch", learn=learn) for name, learn in VARIANTS.items()}
 FIELDS = {**CONTINUOUS, "FNO": dict(op="fno"), "XD": dict(op="xd")}
 IMAGES = {**CONTINUOUS, "conv": dict(op="conv"), "XD": dict(op="xd")}
-DARCY: dict[str, Any] = dict(resolution=64, n_train=400, n_val=50, n_test=100)
-COSMIC: dict[str, Any] = {}
-DIGITS: dict[str, Any] = {}
+DARCY: dict[str, Any] = dict(
+    resolution=64, n_train=100, n_val=20, n_test=50, batch_size=5, width=16
+)
+COSMIC: dict[str, Any] = dict(n_train=64, n_val=8, n_test=16, size=96, window=32)
+DIGITS: dict[str, Any] = dict(n_train=600, n_val=100, n_test=300)
 NETWORK: dict[str, Any] = {}  # width=, blocks=, …: of continuous CNNs, others than the usual
 
 
 def _darcy(folder, **options):
-    return sciops.train_pde("darcy", **DARCY, **options)
+    return sciops.train_pde("darcy", **{**DARCY, **options})
 
 
 def _cosmic(folder, **options):
@@ -59,7 +64,7 @@ def _cosmic(folder, **options):
 def _cosmic_real(folder, **options):
     if folder is None:
         raise ValueError(f"cosmic-real needs --folder, where {FILE} is")
-    return sciops.train_cosmic(data=sciops.read("cosmic", folder / FILE), **COSMIC, **options)
+    return sciops.train_cosmic(data=sciops.read("cosmic", folder / FILE), **options)
 
 
 def _digits(folder, **options):
@@ -72,11 +77,11 @@ def _permuted(folder, **options):
 
 # how it is trained, with which arms, for how many epochs, and the error of a run
 PROBLEMS: dict[str, tuple[Callable, dict[str, dict], int, Callable[[dict], float]]] = {
-    "darcy": (_darcy, FIELDS, 30, lambda m: m["test_relative_l2"]),
-    "cosmic": (_cosmic, FIELDS, 20, lambda m: 1 - m["test_auroc"]),
+    "darcy": (_darcy, FIELDS, 10, lambda m: m["test_relative_l2"]),
+    "cosmic": (_cosmic, FIELDS, 12, lambda m: 1 - m["test_auroc"]),
     "cosmic-real": (_cosmic_real, FIELDS, 40, lambda m: 1 - m["test_auroc"]),
-    "digits": (_digits, IMAGES, 40, lambda m: 1 - m["test_accuracy"]),
-    "permuted": (_permuted, IMAGES, 40, lambda m: 1 - m["test_accuracy"]),
+    "digits": (_digits, IMAGES, 15, lambda m: 1 - m["test_accuracy"]),
+    "permuted": (_permuted, IMAGES, 15, lambda m: 1 - m["test_accuracy"]),
 }
 
 
@@ -101,6 +106,9 @@ def costs(run) -> dict[str, float]:
     size = [axis.size for axis in run.task.axes]
     x = torch.rand(batch, run.task.in_channels, *size)
     description = {"op": "dnarch", "learn": "", **NETWORK}
+    if run.config["name"] == "darcy":
+        width = run.config["model"].get("width", 32)
+        description |= settings("darcy", "dnarch").model | {"width": width} | NETWORK
     if (backbone := run.config["model"].get("backbone")) is not None:
         description["backbone"] = "ccnn" if run.config["name"] == "vision" else backbone
         description |= {"width": 16} | NETWORK

@@ -7,8 +7,10 @@
 All linear maps act on channels; conv is depthwise with continuous kernels, all of one coordinate
 network (`operators.continuous`).  Where a resolution is learned, conv ends on the grid that its
 frequencies need, and up comes back (`operators.resampling`): all between is cheaper.  For classes
-the mean over all points goes to the last linear map.  Normalisation has the statistics of the
-batch, always, because running means are of architectures that are no more.
+the mean over all points goes to the last linear map.  Two styles: in "paper" normalisation has the
+statistics of the batch, always, because running means are of architectures that are no more; in
+"modern" those of the channels of each point, so that a prediction does not depend on its batch, and
+the last GELU of a residual is left out.
 
 Of channels, taps, frequencies and blocks only those inside their masks (`ccnn_sizes`) are computed,
 in training as in evaluation.
@@ -22,15 +24,22 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from sciops.operators.continuous import KernelNet, frequencies_of, gain_of, rendered, taps_of
+from sciops.operators.continuous import (
+    START,
+    KernelNet,
+    frequencies_of,
+    gain_of,
+    rendered,
+    taps_of,
+)
 from sciops.operators.depthwise import depthwise, ends_halved
 from sciops.operators.resampling import Band, banded_convolution, refined
-from sciops.task import Axis, Task
+from sciops.suggestions import did_you_mean
+from sciops.task import Task
 
+from .ccnn_grids import coarse_spacings, spacings_between, trained_grid
 from .ccnn_sizes import Grid, Sizes, Temperatures
 from .positions import position_channels, positions, unit_points
-
-UNEVEN = 1e-2  # of the spacing: more is another grid
 
 
 class Parts(NamedTuple):
@@ -46,10 +55,16 @@ class Parts(NamedTuple):
 
 
 def residual(
-    h: Tensor, parts: Parts, periodic: tuple[bool, ...], *, cells: bool, dropout: float
+    h: Tensor,
+    parts: Parts,
+    periodic: tuple[bool, ...],
+    *,
+    style: str = "paper",
+    cells: bool,
+    dropout: float,
 ) -> Tensor:
     """h + residual(h), on the channels that are read and written."""
-    z = batch_norm(h[:, : len(parts.norm[0])], *parts.norm)
+    z = NORMS[style](h[:, : len(parts.norm[0])], *parts.norm)
     z = z if cells else ends_halved(z, periodic)
     if parts.bands is None:
         z = depthwise(z, parts.kernel, periodic)
@@ -57,7 +72,8 @@ def residual(
         z = banded_convolution(z, parts.kernel, parts.bands, parts.filters)
     z = F.gelu(pointwise(z, *parts.mixer))
     z = F.dropout(z, dropout) if dropout else z
-    z = F.gelu(pointwise(z, *parts.linear))
+    z = pointwise(z, *parts.linear)
+    z = F.gelu(z) if style == "paper" else z
     if parts.scale is not None:
         z = z * parts.scale.view(-1, *[1] * len(periodic))
     if parts.bands is not None:
@@ -71,6 +87,17 @@ def batch_norm(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
     return F.batch_norm(x, None, None, weight, bias, training=True)
 
 
+def point_norm(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    """By the statistics of the channels of each point."""
+    shape = (-1, *[1] * (x.ndim - 2))
+    centred = x - x.mean(1, keepdim=True)
+    scale = torch.rsqrt(centred.square().mean(1, keepdim=True) + 1e-5)
+    return torch.addcmul(bias.view(shape), centred * scale, weight.view(shape))
+
+
+NORMS = {"paper": batch_norm, "modern": point_norm}  # by style
+
+
 def pointwise(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
     """(batch, in, *n) -> (batch, out, *n)."""
     weight = weight.expand(len(x), -1, -1)  # twice as fast as torch's convolution of one tap
@@ -80,11 +107,18 @@ def pointwise(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
 class AbstractCcnn(nn.Module):
     """Encoder, blocks and decoder; what the blocks compute with is a matter of the members."""
 
-    def __init__(self, task: Task, width: int, *, positions: bool, cells: bool, dropout: float):
+    def __init__(
+        self, task: Task, width: int, *, style: str, positions: bool, cells: bool, dropout: float
+    ):
         super().__init__()
         if not 0 <= dropout < 1:
             raise ValueError(f"dropout={dropout!r} must be from 0 to below 1")
-        self.task, self.cells, self.dropout = task, cells, dropout
+        if style not in NORMS:
+            raise ValueError(
+                f"style={style!r} is not known; choose one of {', '.join(NORMS)}"
+                f"{did_you_mean(style, NORMS)}"
+            )
+        self.task, self.style, self.cells, self.dropout = task, style, cells, dropout
         self.positions = positions
         self.periodic = tuple(axis.periodic for axis in task.axes)
         inputs = task.in_channels + (position_channels(task) if positions else 0)
@@ -108,11 +142,13 @@ class AbstractCcnn(nn.Module):
         if self.positions:
             where = positions(self.task, points, x).expand(len(x), *[-1] * (x.ndim - 1))
             x = torch.cat([x, where], 1)
-        h = F.gelu(batch_norm(pointwise(x, *_of(self.encoder)), *self.encoder_norm))
+        norm = NORMS[self.style]
+        h = F.gelu(norm(pointwise(x, *_of(self.encoder)), *self.encoder_norm))
         dropout = self.dropout if self.training else 0.0
+        how = dict(style=self.style, cells=self.cells, dropout=dropout)
         for parts in self.all_parts(grid):
-            h = residual(h, parts, self.periodic, cells=self.cells, dropout=dropout)
-        h = batch_norm(h, *self.decoder_norm)
+            h = residual(h, parts, self.periodic, **how)
+        h = norm(h, *self.decoder_norm)
         if self.task.classes:
             return self.decoder(h.flatten(2).mean(2))
         return pointwise(h, *_of(self.decoder))
@@ -123,7 +159,10 @@ class Ccnn(AbstractCcnn):
 
     learn:   letters of KRWD (see `ccnn_sizes`); "" is the CCNN with kernels as long as the axes
     width, blocks: of the base network; with W or D there is room for twice as much
+    style:   "paper" or "modern"
     hidden, layers: of the coordinate network
+    sigma:   of the kernels at the start, where K is learned, 0.0325 as published; half a kernel is
+             2.1 of it long in units of half an axis
     tau_resolution, tau_width, tau_depth: steepness of the masks
     cost:    weight of (C/C_target − 1)² in the loss, where W or D is learned; published are 0.1 and
              5, but short trainings end nearer to the target with more than 0.1
@@ -141,8 +180,10 @@ class Ccnn(AbstractCcnn):
         width: int = 32,
         blocks: int = 4,
         dropout: float = 0.0,
+        style: str = "paper",
         hidden: int = 32,
         layers: int = 3,
+        sigma: float = START,
         tau_resolution: float = 25.0,
         tau_width: float = 25.0,
         tau_depth: float = 8.0,
@@ -155,9 +196,11 @@ class Ccnn(AbstractCcnn):
         inputs = task.in_channels + (position_channels(task) if positions else 0)
         ends = inputs, task.out_channels, not task.classes
         tau = Temperatures(tau_resolution, tau_width, tau_depth)
-        sizes = Sizes(learn, width, blocks, grid, ends, tau=tau, cost=cost, target=target)
+        goal = dict(cost=cost, target=target)
+        sizes = Sizes(learn, width, blocks, grid, ends, tau=tau, sigma=sigma, **goal)
         w, d = sizes.max_width, sizes.max_blocks
-        super().__init__(task, w, positions=positions, cells=cells, dropout=dropout)
+        options = dict(style=style, positions=positions, cells=cells, dropout=dropout)
+        super().__init__(task, w, **options)
         self.sizes = sizes
         self.kernels = KernelNet(d, w, frequencies_of(grid.spacings), hidden, layers)
         sigmas = [None if s is None else s.item() for s in sizes.sigmas(0)]
@@ -216,53 +259,3 @@ def _times(values: Tensor | None, mask: Tensor | None, channels: int = 1) -> Ten
     if values is None and mask is not None:
         return mask.expand(channels)
     return values if mask is None else values * mask
-
-
-# --- grids ----------------------------------------------------------------------------------------
-
-
-def trained_grid(task: Task) -> Grid:
-    """The grid of a task."""
-    points = [torch.tensor(axis.points, dtype=torch.float64) / axis.length for axis in task.axes]
-    periodic = tuple(axis.periodic for axis in task.axes)
-    size = tuple(axis.size for axis in task.axes)
-    return Grid(size, periodic, spacings_between(points, periodic))
-
-
-def spacings_between(points: Sequence[Tensor], periodic: Sequence[bool]) -> tuple[float, ...]:
-    """Of points of each axis in units of its length, which must be evenly spaced."""
-    found = []
-    for axis, (p, circular) in enumerate(zip(points, periodic, strict=True)):
-        if circular:
-            found.append(1 / len(p))
-            continue
-        if len(p) < 3:
-            raise ValueError(f"axis {axis} has {len(p)} points; a continuous CNN needs 3 or more")
-        gaps = p.double().diff()
-        mean = float(gaps.mean())
-        if mean <= 0 or float((gaps - mean).abs().max()) > UNEVEN * mean:
-            raise ValueError(
-                f"the points of axis {axis} are not evenly spaced, as a continuous CNN needs them; "
-                "interpolate the data to a uniform grid, or use op='xd' or op='fno'"
-            )
-        found.append(mean)
-    return tuple(found)
-
-
-def coarse_spacings(grid: Grid, bands: Sequence[Band] | None) -> tuple[float, ...]:
-    """Of the grid on which the kernels of a block are rendered."""
-    if bands is None:
-        return grid.spacings
-    return tuple(band.spacing(h) for band, h in zip(bands, grid.spacings, strict=True))
-
-
-def image_task(name: str, channels: int, size: Sequence[int], classes: Sequence[str]) -> Task:
-    """A task about images or sequences of a size, whose axes have ends."""
-    from sciops.task import Field
-
-    axes = tuple(
-        Axis(f"axis{a}", tuple(i / (n - 1) for i in range(n)), False, 1.0)
-        for a, n in enumerate(size)
-    )
-    fields = tuple(Field(f"channel{c}") for c in range(channels))
-    return Task(name, fields, (Field("class"),), axes, tuple(classes))

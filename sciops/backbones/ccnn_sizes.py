@@ -64,6 +64,7 @@ class Sizes(AbstractSearchable):
     width, blocks: of the base network
     grid:   that is trained on
     ends:   channels of input and output, and whether the output is a field
+    sigma:  of all kernels at the start
     cost:   λ, weight of (C/C_target − 1)² in the loss of networks that learn W or D
     target: in units of the complexity of the base network
     """
@@ -77,18 +78,19 @@ class Sizes(AbstractSearchable):
         ends: tuple[int, int, bool],
         *,
         tau: Temperatures,
+        sigma: float = START,
         cost: float = 1.0,
         target: float = 1.0,
     ):
         super().__init__()
-        _check(learn, width, blocks, cost, target)
+        _check(learn, width, blocks, sigma, cost, target)
         self.learn, self.grid, self.ends, self.tau = learn, grid, ends, tau
         self.base = (blocks, width)
         self.cost, self.target = cost, target
         self.max_width = width * (ROOM if "W" in learn else 1)
         self.max_blocks = blocks * (ROOM if "D" in learn else 1)
         n, axes = self.max_blocks, len(grid.size)
-        start = torch.tensor([max(START, least_sigma(h)) for h in grid.spacings])
+        start = torch.tensor([max(sigma, least_sigma(h)) for h in grid.spacings])
         self.kernel = nn.Parameter(start.repeat(n, 1)) if "K" in learn else None
         self.resolution = self.width = self.depth = None
         if "R" in learn:
@@ -224,7 +226,7 @@ def kernel_reach(sizes: Sizes, block: int) -> list[float]:
     return [1.0 if s is None else min(1.0, gaussian_cutoff(s.item())) for s in found]
 
 
-def _check(learn: str, width: int, blocks: int, cost: float, target: float) -> None:
+def _check(learn: str, width: int, blocks: int, sigma: float, cost: float, target: float) -> None:
     if not isinstance(learn, str) or len(set(learn)) != len(learn) or set(learn) - set(LETTERS):
         raise ValueError(
             f"learn={learn!r} must be letters of {LETTERS}: kernels, resolutions, widths, depth; "
@@ -233,5 +235,7 @@ def _check(learn: str, width: int, blocks: int, cost: float, target: float) -> N
     for name, value in (("width", width), ("blocks", blocks)):
         if not isinstance(value, int) or isinstance(value, bool) or value < 1:
             raise ValueError(f"{name}={value!r} must be a whole number ≥ 1")
+    if not 0 < sigma <= 1:
+        raise ValueError(f"sigma={sigma!r} must be above 0, and at most 1, which is half an axis")
     if not cost >= 0 or not target > 0:
         raise ValueError(f"cost={cost!r} must not be negative, target={target!r} above 0")

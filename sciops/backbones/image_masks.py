@@ -24,7 +24,8 @@ from sciops.operators.operator import AbstractOperator
 from sciops.suggestions import did_you_mean
 from sciops.task import Task
 
-from .ccnn import Ccnn, trained_grid
+from .ccnn import Ccnn
+from .ccnn_grids import trained_grid
 from .fno_cnn import FnoCnn
 from .mask_unet import MaskUNet
 from .resnet import ResNet

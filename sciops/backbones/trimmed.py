@@ -16,7 +16,8 @@ from sciops.operators import Fixed
 from sciops.operators.resampling import Band
 from sciops.task import Task
 
-from .ccnn import AbstractCcnn, Ccnn, Parts, trained_grid
+from .ccnn import AbstractCcnn, Ccnn, Parts
+from .ccnn_grids import trained_grid
 from .ccnn_sizes import Grid
 
 
@@ -72,11 +73,12 @@ class TrimmedCcnn(AbstractCcnn):
         task: Task,
         found: Mapping[str, Any],
         *,
+        style: str = "paper",
         positions: bool = True,
         cells: bool = False,
         dropout: float = 0.0,
     ):
-        options = dict(positions=positions, cells=cells, dropout=dropout)
+        options = dict(style=style, positions=positions, cells=cells, dropout=dropout)
         super().__init__(task, found["width"], **options)
         self.resolution = Fixed(tuple(axis.size for axis in task.axes))
         self.blocks = nn.ModuleList(TrimmedBlock(**block) for block in found["blocks"])
@@ -122,7 +124,8 @@ def trimmed(model: nn.Module) -> nn.Module:
 def with_found(model: nn.Module, found: Mapping[str, Any]) -> nn.Module:
     """A copy of a model whose continuous CNN is one of plain layers of these sizes, untrained."""
     network = _expect_ccnn(model)
-    options = dict(positions=network.positions, cells=network.cells, dropout=network.dropout)
+    names = ("style", "positions", "cells", "dropout")
+    options = {name: getattr(network, name) for name in names}
     plain = TrimmedCcnn(network.task, found, **options)
     reference = next(network.parameters())
     plain.to(reference.device, reference.dtype).train(network.training)

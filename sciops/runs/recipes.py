@@ -52,6 +52,7 @@ SAMPLES = {"burgers": 500, "darcy": 400, "navier_stokes": 100}
 EPOCHS = {"burgers": 40, "darcy": 20, "navier_stokes": 20}
 ARCHITECTURE_RATES = {"burgers": 1e-4, "darcy": 3e-3, "navier_stokes": 3e-3}
 DNARCH_RATES = 1e-2, 2e-3  # of weights, and of masks
+DNARCH = dict(style="modern", sigma=0.2)  # solutions depend on points far away
 
 
 def _quick(name: str, op: str) -> Settings:
@@ -60,7 +61,9 @@ def _quick(name: str, op: str) -> Settings:
     if op == "dnarch":
         weights, architecture = (Optimisation(rate, "adamw", ramp=0.1) for rate in DNARCH_RATES)
     training = Training(EPOCHS.get(name, 20), 10, weights, architecture)
-    return Settings(GRIDS.get(name, 64), SAMPLES.get(name, 400), 50, 100, training, augment=True)
+    model = dict(DNARCH) if op == "dnarch" else {}
+    sizes = GRIDS.get(name, 64), SAMPLES.get(name, 400), 50, 100
+    return Settings(*sizes, training, augment=True, model=model)
 
 
 # --- paper ----------------------------------------------------------------------------------------

@@ -13,7 +13,8 @@ import torch
 from torch import Tensor, nn
 
 from sciops.backbones import FnoCnn, Normalized
-from sciops.backbones.ccnn import Ccnn, image_task
+from sciops.backbones.ccnn import Ccnn
+from sciops.backbones.ccnn_grids import image_task
 from sciops.backbones.ccnn_sizes import Sizes, kernel_reach
 from sciops.backbones.classifiers import Standardized
 from sciops.operators.size_masks import LOWEST, mu_bounds, sigma_of

@@ -3,7 +3,9 @@
 import pytest
 import torch
 
-from sciops.backbones.ccnn import Ccnn, spacings_between, trained_grid
+from sciops.backbones.ccnn import Ccnn, point_norm, residual
+from sciops.backbones.ccnn_grids import trained_grid
+from sciops.backbones.ccnn_sizes import kernel_reach
 from sciops.backbones.complexity import measured_flops
 from sciops.operators import arch_parameters, weight_parameters
 from tests.backbones.test_backbones import difference, make_task, wave
@@ -120,6 +122,36 @@ def test_normalisation_has_the_statistics_of_the_batch_in_evaluation_too():
     assert not any("running" in name for name in net.state_dict())
 
 
+def test_modern_networks_see_each_sample_by_itself():
+    net = made("KRWD", style="modern").eval()
+    x = random_tensor(4, 2, 16, 16)
+    torch.testing.assert_close(net(x)[:1], net(x[:1]))
+
+
+def test_normalisation_of_points_is_that_of_layers():
+    x, weight, bias = random_tensor(2, 5, 4, 3), random_tensor(5, seed=1), random_tensor(5, seed=2)
+    last = torch.nn.functional.layer_norm(x.movedim(1, -1), (5,), weight, bias)
+    torch.testing.assert_close(point_norm(x, weight, bias), last.movedim(-1, 1))
+
+
+def test_residuals_of_modern_networks_have_both_signs():
+    """A published one ends with a GELU, which is above −0.17."""
+    lowest = {}
+    for style in ("paper", "modern"):
+        net = made("K", style=style)
+        h = random_tensor(2, 6, 16, 16)
+        parts = net.all_parts(trained_grid(net.task))[0]
+        added = residual(h, parts, net.periodic, style=style, cells=False, dropout=0.0) - h
+        lowest[style] = added.min().item()
+    assert lowest["paper"] > -0.18 and lowest["modern"] < -0.5
+
+
+def test_kernels_start_as_wide_as_asked():
+    wide, usual = (made("K", n=64, **options).sizes for options in ({"sigma": 0.2}, {}))
+    assert kernel_reach(wide, 0) == pytest.approx([0.2 * 2.146] * 2, abs=1e-3)
+    assert kernel_reach(usual, 0) == pytest.approx([0.0325 * 2.146] * 2, abs=1e-3)
+
+
 def test_points_must_be_evenly_spaced():
     net = made("K", 1)
     x = random_tensor(2, 2, 16)
@@ -129,11 +161,13 @@ def test_points_must_be_evenly_spaced():
     torch.testing.assert_close(net(x, usual), net(x))
     with pytest.raises(ValueError, match="not evenly spaced"):
         net(x, (torch.linspace(0, 1, 16, dtype=torch.float64).square(),))
-    with pytest.raises(ValueError, match="needs 3 or more"):
-        spacings_between([torch.tensor([0.0, 1.0])], [False])
-    assert trained_grid(net.task).spacings == pytest.approx((1 / 15,))
 
 
 def test_bad_requests():
     with pytest.raises(ValueError, match=r"dropout=1.0"):
         made("K", dropout=1.0)
+    with pytest.raises(ValueError, match=r"style='modrn' is not known.*did you mean 'modern'"):
+        made("K", style="modrn")
+    for sigma in (0.0, 1.5):
+        with pytest.raises(ValueError, match=f"sigma={sigma} must be above 0"):
+            made("K", sigma=sigma)

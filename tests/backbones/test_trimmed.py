@@ -12,11 +12,11 @@ from tests.backbones.test_backbones import make_task
 from tests.contracts import random_tensor, relative_error
 
 
-def searched(learn: str, ndim: int = 2, *, closed: bool = True) -> Normalized:
+def searched(learn: str, ndim: int = 2, *, closed: bool = True, **options) -> Normalized:
     """A network whose architecture has moved, each block by itself."""
     torch.manual_seed(0)
     task = make_task(ndim, 14, closed=closed)
-    net = Ccnn(task, learn=learn, width=8, hidden=8)
+    net = Ccnn(task, learn=learn, width=8, hidden=8, **options)
     generator = torch.Generator().manual_seed(1)
     with torch.no_grad():
         for parameter in net.parameters():
@@ -37,6 +37,13 @@ def test_trimmed_is_masked(learn, ndim, closed):
     assert relative_error(plain(x), model(x)) < 1e-5
     assert arch_parameters(plain) == [] and ccnn_in(plain) is None
     assert isinstance(plain.model, TrimmedCcnn) and isinstance(model.model, Ccnn)
+
+
+@pytest.mark.parametrize("learn", ["K", "KRWD"])
+def test_trimmed_is_masked_in_modern_style_too(learn):
+    model = searched(learn, style="modern", sigma=0.3)
+    x = random_tensor(3, 2, 14, 14, seed=2)
+    assert relative_error(trimmed(model)(x), model(x)) < 1e-5
 
 
 def test_layers_have_the_found_sizes():

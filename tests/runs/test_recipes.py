@@ -47,6 +47,12 @@ def test_baselines_have_no_style():
         assert "style" not in settings("darcy", op, "paper").model
 
 
+def test_learned_kernels_start_wide_unless_as_published():
+    quick, paper = (settings("darcy", "dnarch", recipe).model for recipe in RECIPES)
+    assert (quick["style"], quick["sigma"]) == ("modern", 0.2)
+    assert not {"style", "sigma"} & set(paper)  # those of the network are the published ones
+
+
 def test_what_is_not_known_is_said():
     with pytest.raises(ValueError, match="no recipe 'slow'; there are quick, paper"):
         settings("darcy", "xd", "slow")
