@@ -37,8 +37,8 @@ ARROWS = {
     "studies": {"grammars"},  # graphs with labels
     "backbones": {"grammars", "operators", "suggestions", "task"},
     "searching": {
-        *("atomic", "backbones", "checkpoint", "config", "data", "operators", "plots", "task"),
-        *("grammars", "reporting", "studies", "suggestions", "training", "training_bar"),
+        *("backbones", "checkpoint", "claims", "config", "data", "operators", "plots", "task"),
+        *("atomic", "grammars", "reporting", "studies", "suggestions", "training", "training_bar"),
     },
     "training": {
         *("checkpoint", "config", "data", "metrics", "operators", "schedules", "task"),
@@ -49,6 +49,7 @@ ARROWS = {
     "plain_state": set(),
     "atomic": {"plain_state"},
     "checkpoint": {"plain_state", "atomic"},
+    "claims": {"atomic"},
     "evaluation": {
         *("atomic", "backbones", "cosmic", "data", "domains", "metrics", "music", "proteins"),
         *("runs", "task", "version"),
@@ -64,7 +65,7 @@ ARROWS = {
         *("atomic", "backbones", "catalogue", "checkpoint", "config", "cosmic", "data", "domains"),
         *("evaluation", "metrics", "music", "operators", "plots", "proteins", "reporting"),
         *("grammars", "searching", "studies", "suggestions", "task", "trainer", "training"),
-        *("training_bar", "version", "vision"),
+        *("claims", "training_bar", "version", "vision"),
     },
     "health": {"catalogue", "checkpoint", "data", "domains", "findings", "operators", "version"},
 }

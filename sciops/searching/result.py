@@ -11,6 +11,7 @@ from sciops.atomic import write_text
 from sciops.checkpoint import load_model, save_model
 
 from .relaxation import ATTRIBUTE
+from .search_folder import FILE
 from .space import AbstractSpace, Architecture, freeze, install
 from .spaces import make_space
 from .strategies import AbstractStrategy, make_strategy
@@ -142,6 +143,7 @@ def load_search(
     import pandas as pd
 
     folder = Path(folder)
+    _expect_finished(folder)
     tensors, about = load_model(folder / "architecture")
     space = make_space(**about.pop("space"))
     notes, sample = about.pop("notes"), tensors.pop("sample")
@@ -153,6 +155,17 @@ def load_search(
         result.model = _network(result, model_factory())
         result.model.load_state_dict(load_model(folder / "best")[0])
     return result
+
+
+def _expect_finished(folder: Path) -> None:
+    """The tables are written last."""
+    if all((folder / f"{name}.csv").is_file() for name in TABLES):
+        return
+    if (folder / FILE).is_file():
+        raise ValueError(
+            f"{folder} is a search that was not finished; call the same search again to finish it"
+        )
+    raise ValueError(f"{folder} is not a search: it has no {FILE}; give the folder of one")
 
 
 def _network(result: SearchResult, model: nn.Module) -> nn.Module:
