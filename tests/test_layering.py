@@ -22,7 +22,9 @@ ARROWS = {
     "schedules": {"config"},
     "metrics": set(),
     "operators": set(),
-    "data": {"suggestions", "task"},
+    "memory": set(),
+    "training_memory": {"memory"},
+    "data": {"memory", "suggestions", "task"},
     "findings": set(),
     "domains": {
         *("task", "metrics", "data", "findings", "cosmic", "music", "proteins", "version"),
@@ -65,7 +67,7 @@ ARROWS = {
         *("atomic", "backbones", "catalogue", "checkpoint", "config", "cosmic", "data", "domains"),
         *("evaluation", "metrics", "music", "operators", "plots", "proteins", "reporting"),
         *("grammars", "searching", "studies", "suggestions", "task", "trainer", "training"),
-        *("claims", "training_bar", "version", "vision"),
+        *("claims", "memory", "training_bar", "training_memory", "version", "vision"),
     },
     "health": {"catalogue", "checkpoint", "data", "domains", "findings", "operators", "version"},
 }
