@@ -92,6 +92,13 @@ def test_bytes_do_not_depend_on_the_cluster(undisturbed, tmp_path):
     assert not (tmp_path / "toy-bad").exists()
 
 
+def test_a_worker_of_the_cluster_that_is_killed(undisturbed, tmp_path):
+    """Dask gives its parts to another one, and starts a new one."""
+    finish(start(tmp_path / "toy", "killed-worker", "0.3"))
+    assert (tmp_path / "killed").exists() and contents(tmp_path / "toy") == undisturbed
+    assert not (tmp_path / "toy.partial").exists()
+
+
 def test_dask_is_optional(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(ImportError, match=r'pip install "sciops\[dask\]"'):

@@ -1,4 +1,4 @@
-"""Full disks, forbidden folders, wrong clocks, changed stores: clear errors, and nothing is lost."""
+"""Full disks, forbidden folders, wrong clocks, changed stores: clear errors, nothing is lost."""
 
 import contextlib
 import os
