@@ -103,7 +103,7 @@ def main() -> None:
     write_text(FOLDER / "large.csv", table.assign(machine=machine()).to_csv(index=False))
     write_text(
         FOLDER / "large.md",
-        f"# Data larger than memory\n\n{markdown(table)}\n\nMachine: {machine()}\n",
+        f"# Data larger than memory\n\n{markdown(table)}\n\nMachines:\n- {machine()}\n",
     )
 
 

@@ -164,8 +164,8 @@ def main() -> None:
     write_text(FOLDER / "scaling.csv", found.assign(machine=machine()).to_csv(index=False))
     text = (
         "# Scaling\n\nMeasured, XD on Darcy flow, the same steps by one process and by two:\n\n"
-        f"{markdown(found)}\n\nMachine: {machine()}\n\nModelled, with {cluster}:\n\n"
-        f"{markdown(table)}\n"
+        f"{markdown(found)}\n\nModelled, with {cluster}:\n\n{markdown(table)}\n\n"
+        f"Machines:\n- {machine()}\n"
     )
     write_text(FOLDER / "scaling.md", text)
 

@@ -93,7 +93,7 @@ def main() -> None:
     text = summary(rows)
     print(text)
     write_text(FOLDER / "soak.csv", rows.round(2).to_csv(index=False))
-    write_text(FOLDER / "soak.md", f"# Soak\n\n{text}.\n\nMachine: {machine()}\n")
+    write_text(FOLDER / "soak.md", f"# Soak\n\n{text}.\n\nMachines:\n- {machine()}\n")
 
 
 if __name__ == "__main__":

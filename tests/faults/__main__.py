@@ -64,7 +64,7 @@ def main() -> None:
     print(table.to_string(index=False))
     write_text(asked.out / "faults.csv", table.to_csv(index=False))
     total = f"{table['kills'].sum()} kills (SIGKILL), seed {asked.seed}; {len(problems)} problems."
-    text = f"# Killed at any moment\n\n{total}\n\n{markdown(table)}\n\nMachine: {machine()}\n"
+    text = f"# Killed at any moment\n\n{total}\n\n{markdown(table)}\n\nMachines:\n- {machine()}\n"
     write_text(asked.out / "faults.md", text)
     sys.exit("\n".join(problems) or None)
 
