@@ -63,7 +63,7 @@ def only_process(folder: Path, kind: Kind) -> Iterator[None]:
 def _expect_same(file: Path, kind: Kind, asked: dict[str, Any]) -> None:
     try:
         found = json.loads(read_bytes(file) or b"")
-    except ValueError:
+    except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
         raise ValueError(f"{file} is damaged; remove {file.parent} or choose another folder")
