@@ -44,12 +44,13 @@ def peak_megabytes(run: Callable[[], None]) -> float:
         Path("/proc/self/clear_refs").write_text("5")  # forget the old peak
     except OSError:
         return float("nan")
-    before = _resident("VmRSS")
+    before = resident_megabytes()
     run()
-    return _resident("VmHWM") - before
+    return resident_megabytes("VmHWM") - before
 
 
-def _resident(field: str) -> float:
+def resident_megabytes(field: str = "VmRSS") -> float:
+    """Of this process now, or with VmHWM the most it ever had (Linux)."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) / 1024 for line in lines if line.startswith(field))
 

@@ -35,8 +35,9 @@ def split_title(text: str) -> tuple[str, str]:
 
 
 def description(root: Path, name: str) -> str:
-    """The docstring of a benchmark: what it does, its commands, where it writes."""
-    source = (root / "benchmarks" / f"{name}.py").read_text(encoding="utf-8")
+    """The docstring of a benchmark, or of a program among the tests: what it does, its commands."""
+    files = root / "benchmarks" / f"{name}.py", root / "tests" / name / "__main__.py"
+    source = next(file for file in files if file.exists()).read_text(encoding="utf-8")
     return ast.get_docstring(ast.parse(source))
 
 

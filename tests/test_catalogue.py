@@ -1,7 +1,5 @@
 """The verbs of data: the same samples at any number and resolution; kept, verified, mended."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -215,25 +213,3 @@ def test_own_arrays_that_solve_nothing_are_a_warning():
             parameters={"forcing": 1.0},
             split={"train": 3, "test": 1},
         )
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    files = (file for file in folder.rglob("*") if file.is_file())
-    return {file.relative_to(folder).as_posix(): file.read_bytes() for file in files}
-
-
-def test_a_conversion_killed_at_random_moments(tmp_path):
-    rng = np.random.default_rng(0)
-    fields = {name: rng.random((1500, 48, 48), np.float32) + 1 for name in ("coeff", "sol")}
-    np.savez(tmp_path / "mine.npz", **fields)
-    script = Path(__file__).with_name("conversion_kills.py")
-    command = [sys.executable, script, tmp_path / "mine.npz", tmp_path / "mine.zarr", "8"]
-    result = subprocess.run(command, capture_output=True, text=True)
-    assert result.returncode == 0, result.stderr
-    assert int(result.stdout) > 0, "no kill came while the store was being written"
-    whole = contents(tmp_path / "mine.zarr-undisturbed")
-    assert sciops.check(tmp_path / "mine.zarr-undisturbed").ok
-    stores = [p for p in tmp_path.glob("mine.zarr*") if not p.name.endswith("undisturbed")]
-    assert all(contents(store) == whole for store in stores)
-    assert tmp_path / "mine.zarr" in stores
-    assert not list(tmp_path.glob("*.partial"))

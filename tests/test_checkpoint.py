@@ -13,7 +13,6 @@ import resource
 import shutil
 import stat
 import struct
-import subprocess
 import sys
 import threading
 from collections import OrderedDict
@@ -279,22 +278,6 @@ def test_a_model_is_a_state_dict(tmp_path):
 
 
 # --- failures -------------------------------------------------------------------------------------
-
-
-def test_killed_at_any_moment_the_earlier_or_the_new_one_is_there(tmp_path):
-    script = Path(__file__).with_name("checkpoint_kills.py")
-    done = subprocess.run(
-        [sys.executable, script, tmp_path, "30"],
-        capture_output=True,
-        text=True,
-        cwd=script.parents[1],
-        env={**os.environ, "PYTHONPATH": str(script.parents[1]), "OMP_NUM_THREADS": "1"},
-    )
-    assert done.returncode == 0, done.stderr
-    for old, new, temporaries in json.loads(done.stdout).values():
-        assert old + new == 30 and old and temporaries  # kills did hit saves under way
-    assert [str(p) for p in tmp_path.glob("*/.*")] == []  # the last save has cleaned up
-    assert len(list(tmp_path.glob("state-*/*"))) == 2 and len(list(tmp_path.glob("model-*/*"))) == 4
 
 
 def temporaries(folder):

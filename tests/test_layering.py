@@ -22,7 +22,9 @@ ARROWS = {
     "schedules": {"config"},
     "metrics": set(),
     "operators": set(),
-    "data": {"suggestions", "task"},
+    "memory": set(),
+    "training_memory": {"memory"},
+    "data": {"memory", "suggestions", "task"},
     "findings": set(),
     "domains": {
         *("task", "metrics", "data", "findings", "cosmic", "music", "proteins", "version"),
@@ -37,8 +39,8 @@ ARROWS = {
     "studies": {"grammars"},  # graphs with labels
     "backbones": {"grammars", "operators", "suggestions", "task"},
     "searching": {
-        *("atomic", "backbones", "checkpoint", "config", "data", "operators", "plots", "task"),
-        *("grammars", "reporting", "studies", "suggestions", "training", "training_bar"),
+        *("backbones", "checkpoint", "claims", "config", "data", "operators", "plots", "task"),
+        *("atomic", "grammars", "reporting", "studies", "suggestions", "training", "training_bar"),
     },
     "training": {
         *("checkpoint", "config", "data", "metrics", "operators", "schedules", "task"),
@@ -49,6 +51,7 @@ ARROWS = {
     "plain_state": set(),
     "atomic": {"plain_state"},
     "checkpoint": {"plain_state", "atomic"},
+    "claims": {"atomic"},
     "evaluation": {
         *("atomic", "backbones", "cosmic", "data", "domains", "metrics", "music", "proteins"),
         *("runs", "task", "version"),
@@ -64,7 +67,7 @@ ARROWS = {
         *("atomic", "backbones", "catalogue", "checkpoint", "config", "cosmic", "data", "domains"),
         *("evaluation", "metrics", "music", "operators", "plots", "proteins", "reporting"),
         *("grammars", "searching", "studies", "suggestions", "task", "trainer", "training"),
-        *("training_bar", "version", "vision"),
+        *("claims", "memory", "training_bar", "training_memory", "version", "vision"),
     },
     "health": {"catalogue", "checkpoint", "data", "domains", "findings", "operators", "version"},
 }

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
+from sciops.memory import expect_memory
 from sciops.task import Axis, Batch, Field, Task
 
 if TYPE_CHECKING:
@@ -107,12 +108,33 @@ def _channels(variables: Mapping[str, Tensor], fields: Sequence[Field]) -> Tenso
     return one.float().contiguous()
 
 
+def memory_bytes(ds: "xr.Dataset", task: Task) -> int:
+    """Of samples in memory, while they are being brought there: as they are, and as tensors.
+
+    >>> import xarray as xr
+    >>> from sciops.task import Field
+    >>> ds = xr.Dataset({"a": (("sample", "x"), np.zeros((10, 8), np.float32))})
+    >>> memory_bytes(ds, Task("toy", (Field("a"),), (Field("a"),), ()))  # there once already
+    320
+    """
+    return sum(
+        ds[name].nbytes * (1 if isinstance(ds[name].variable._data, np.ndarray) else 2)
+        for name in variables_of(task)
+    )
+
+
 class MemorySamples(Dataset):
     """Samples in two tensors; a list of indices gives a `Batch`."""
 
     def __init__(self, ds: "xr.Dataset", task: Task | None = None):
         self.task = task_of(ds) if task is None else task
         names = variables_of(self.task)
+        expect_memory(
+            memory_bytes(ds, self.task),
+            f"to have {ds.sizes.get('sample', 1)} samples in memory",
+            "take fewer of them or a coarser grid; training reads what it is given as the path of "
+            "a store from there",
+        )
         self.x, self.y = as_batch({n: torch.tensor(ds[n].values) for n in names}, self.task)
 
     def __len__(self) -> int:

@@ -14,7 +14,7 @@ is one block, or in a large store as many as fill a chunk of about 2 MB.
 import hashlib
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -137,7 +137,19 @@ def _from_numpy(value):
 
 def digest(data: bytes) -> str:
     """BLAKE2b, 32 bytes, as text."""
-    return hashlib.blake2b(data, digest_size=32).hexdigest()
+    return digest_of([data])
+
+
+def digest_of(parts: Iterable[bytes]) -> str:
+    """The same of data that come in parts.
+
+    >>> digest_of([b"ab", b"c"]) == digest(b"abc")
+    True
+    """
+    found = hashlib.blake2b(digest_size=32)
+    for part in parts:
+        found.update(part)
+    return found.hexdigest()
 
 
 def chunk_name(index: int, ndim: int) -> str:

@@ -184,7 +184,7 @@ def _value_problems(ds: "xr.Dataset") -> Iterator[str]:
     for name, variable in ds.data_vars.items():
         bad, low, high = 0, np.inf, -np.inf
         seen: set[bytes] = set()
-        for part in _parts(variable):
+        for part in parts_of(variable):
             finite = np.isfinite(part)
             bad += int((~finite.reshape(len(part), -1).all(1)).sum())
             values = part[finite]
@@ -200,7 +200,7 @@ def _value_problems(ds: "xr.Dataset") -> Iterator[str]:
             yield f"{name}: {len(variable) - len(seen)} samples repeat others"
 
 
-def _parts(variable: "xr.DataArray") -> Iterator[np.ndarray]:
+def parts_of(variable: "xr.DataArray") -> Iterator[np.ndarray]:
     """A variable in pieces of bounded size."""
     count = max(1, READ_AT_ONCE // max(1, variable.nbytes // max(1, len(variable))))
     for start in range(0, len(variable), count):
@@ -233,7 +233,7 @@ def shared_samples(splits: Mapping[str, "xr.Dataset"]) -> Counter[tuple[str, str
     shared: Counter[tuple[str, str]] = Counter()
     for split, ds in splits.items():
         inputs = [f["variable"] for f in ds.attrs.get("inputs", []) if f["variable"] in ds]
-        columns = [[d for part in _parts(ds[name]) for d in _digests(part)] for name in inputs]
+        columns = [[d for part in parts_of(ds[name]) for d in _digests(part)] for name in inputs]
         for row in zip(*columns, strict=True):
             if first.setdefault(row, split) != split:
                 shared[first[row], split] += 1

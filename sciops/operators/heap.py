@@ -13,6 +13,8 @@ import ctypes
 import sys
 from collections.abc import Iterator
 
+from . import scratch
+
 TRIM_THRESHOLD, MMAP_THRESHOLD, MMAP_MAX = -1, -3, -4  # of mallopt(3)
 USUAL = {TRIM_THRESHOLD: 64 * 2**20, MMAP_THRESHOLD: 32 * 2**20, MMAP_MAX: 65536}
 KEEPING = {TRIM_THRESHOLD: -1, MMAP_MAX: 0}  # −1 is the largest there is; 0 blocks outside the heap
@@ -25,6 +27,7 @@ def kept_heap() -> Iterator[bool]:
     try:
         yield libc is not None and all(libc.mallopt(*setting) for setting in KEEPING.items())
     finally:
+        scratch.clear()  # sequences of many lengths leave memory of many sizes waiting
         if libc is not None:
             for setting in USUAL.items():
                 libc.mallopt(*setting)

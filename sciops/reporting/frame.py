@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sciops.atomic import write_text
+from sciops.atomic import clear_stages, locked, write_text
 from sciops.operators import drift
 from sciops.runs import TASKS
 from sciops.version import __version__
@@ -59,7 +59,9 @@ def write_page(path: Path, text: Callable[[], str], whose: str) -> Path:
     made = text()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_text(path, made)
+        with locked(path.parent, wait=60):
+            clear_stages(path.parent, f"{path.name}*")
+            write_text(path, made)
     except OSError as error:
         raise OSError(
             f"cannot write {path} ({error}); write it elsewhere: {whose}.report('elsewhere.html')"

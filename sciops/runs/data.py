@@ -7,7 +7,7 @@ data again, or can say that they have changed.
 import math
 import operator
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,9 +16,9 @@ import numpy as np
 from sciops.catalogue import load
 from sciops.data.rows import check_fields
 from sciops.data.samples import task_of, variables_of
-from sciops.data.schema import canonical, digest
+from sciops.data.schema import canonical, digest, digest_of
 from sciops.data.store import SPLITS, open_store
-from sciops.domains.checking import shared_samples
+from sciops.domains.checking import parts_of, shared_samples
 from sciops.domains.recipe import Recipe
 from sciops.evaluation.grids import same_points, trained_grid, unit_grid
 from sciops.task import Field, Task, task_as_dict
@@ -163,7 +163,7 @@ def _first(ds: "xr.Dataset", count: int | None, split: str) -> "xr.Dataset":
 
 def _expect_numbers(ds: "xr.Dataset", task: Task, split: str) -> None:
     for name in variables_of(task):
-        wrong = ~np.isfinite(ds[name].values.reshape(ds.sizes["sample"], -1)).all(1)
+        wrong = ~_by_sample(ds[name], lambda part: np.isfinite(part).all(1))
         if wrong.any():
             which = ", ".join(map(str, np.flatnonzero(wrong)[:5]))
             raise ValueError(
@@ -185,7 +185,13 @@ def _is_zero(ds: "xr.Dataset", field: Field) -> np.ndarray:  # (sample,)
     values = ds[field.variable]
     if field.frames is not None:
         values = values.isel(time=slice(*field.frames))
-    return ~values.values.reshape(ds.sizes["sample"], -1).any(1)
+    return ~_by_sample(values, lambda part: part.any(1))
+
+
+def _by_sample(variable: "xr.DataArray", look: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    """What a look at samples (n, points) says of each, some samples at a time."""
+    found = [look(part.reshape(len(part), -1)) for part in parts_of(variable)]
+    return np.concatenate(found) if found else np.empty(0, bool)
 
 
 def _warn_of_shared(splits: Mapping[str, "xr.Dataset"]) -> None:
@@ -203,8 +209,9 @@ def fingerprint(splits: Mapping[str, "xr.Dataset"], task: Task) -> str:
     parts = [digest(canonical(task_as_dict(task)))]
     for split, ds in sorted(splits.items()):
         for name in variables_of(task):
-            values = np.ascontiguousarray(ds[name].values)
-            parts += [split, name, str(values.dtype), str(values.shape), digest(values.data)]
+            values = ds[name]
+            numbers = digest_of(np.ascontiguousarray(part).data for part in parts_of(values))
+            parts += [split, name, str(values.dtype), str(values.shape), numbers]
     return digest("\n".join(parts).encode())
 
 

@@ -5,7 +5,7 @@ import json
 import math
 import os
 import platform
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,8 @@ from typing import Any
 import torch
 from pytorch_lightning.utilities import rank_zero_only
 
-from sciops.atomic import clear_stages, locked, read_bytes, write_text, writing
+from sciops import claims
+from sciops.atomic import write_text
 from sciops.checkpoint import save_model
 from sciops.data.schema import canonical, digest
 from sciops.operators import arch_parameters
@@ -24,6 +25,7 @@ from sciops.version import __version__
 from .run import AbstractRun
 from .trimming import write_trimmed
 
+RUN = claims.Kind("config.json", "run", "trains")
 RUNS = Path("runs")  # below the working directory, where no folder is given
 PACKAGES = ("torch", "neuraloperator", "pytorch-lightning", "numpy", "xarray")
 
@@ -52,21 +54,8 @@ def claim(out: str | Path | None, config: dict[str, Any]) -> tuple[Path, bool]:
     """
     name = f"{config['name']}-{config['op']}-{digest(canonical(config))[:8]}"
     path = (RUNS / name if out is None else Path(out)).resolve()
-    file = path / "config.json"
-    if not path.exists() or _is_empty(path):
-        with writing(path):
-            clear_stages(path, "config.json*")
-            if not file.exists():  # another process may have been faster
-                write_text(file, json.dumps(config, indent=1))
-    elif not file.exists():
-        raise ValueError(f"{path} exists and is not a run; choose another folder with out=…")
-    _expect_same(file, config)
+    claims.claim(path, RUN, config)
     return path, (path / "model.json").exists()
-
-
-def _is_empty(path: Path) -> bool:
-    """Whether a folder has nothing but what processes that were killed left of config.json."""
-    return path.is_dir() and all(p.match(".config.json*.partial") for p in path.iterdir())
 
 
 @contextlib.contextmanager
@@ -74,49 +63,13 @@ def only_process(path: Path) -> Iterator[None]:
     """Be the only process, or group of processes, that trains in the folder of a run."""
     with contextlib.ExitStack() as held:
         if is_first_process():
-            try:
-                held.enter_context(locked(path / "config.json", wait=0))
-            except TimeoutError:
-                raise ValueError(
-                    f"{path}: another process trains in this folder; wait until it has ended, or "
-                    "choose another folder with out=…"
-                ) from None
-            clear_stages(path)
+            held.enter_context(claims.only_process(path, RUN))
         yield
 
 
 def is_first_process() -> bool:
     """Of those that train together, which all do the same; only one has to write and say it."""
     return rank_zero_only.rank == 0
-
-
-def _expect_same(file: Path, config: dict[str, Any]) -> None:
-    try:
-        found = json.loads(read_bytes(file) or b"")
-    except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
-        raise ValueError(f"{file} is damaged; remove {file.parent} or choose another folder")
-    if found != config:
-        there, asked = _flat(found), _flat(config)
-        pairs = {k: (there.get(k, "nothing"), asked.get(k, "nothing")) for k in asked | there}
-        differences = [f"{k}: {a} there, {b} asked for" for k, (a, b) in pairs.items() if a != b]
-        raise ValueError(
-            f"{file.parent} holds another run ({'; '.join(differences)}); choose another folder "
-            "with out=…, or remove it"
-        )
-
-
-def _flat(config: Mapping[str, Any], before: str = "") -> dict[str, Any]:
-    """
-    >>> _flat({"op": "xd", "training": {"epochs": 20}})
-    {'op': 'xd', 'training.epochs': 20}
-    """
-    flat = {}
-    for key, value in config.items():
-        inner = isinstance(value, Mapping)
-        flat |= _flat(value, f"{before}{key}.") if inner else {before + key: value}
-    return flat
 
 
 def write_history(path: Path, rows: Sequence[dict[str, float]]) -> None:

@@ -18,6 +18,7 @@ from sciops.config import CHANGES, Training, changed
 from sciops.suggestions import did_you_mean
 from sciops.task import Task
 from sciops.training import fit
+from sciops.training_memory import expect_memory_to_train
 
 from .data import whole
 from .folder import as_json, claim, finish, only_process, write_history
@@ -97,9 +98,15 @@ def carried_out(
             run.data = data
             return run
         with only_process(path):
+            train, val = fed(network)
+            if machine["accelerator"] == "cpu":
+                together = machine["devices"] * machine["num_nodes"]
+                where = how.get("coords")
+                expect_memory_to_train(network, train, training.batch_size, where, together)
             history = fit(
                 network,
-                *fed(network),
+                train,
+                val,
                 training,
                 folder=path / "checkpoints",
                 at_epoch_end=lambda rows: _tell(path, rows, at_epoch_end),

@@ -3,26 +3,33 @@
 import inspect
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from torch import nn
 from torch.utils.data import Dataset
 
 from sciops.config import changed
-from sciops.data.samples import MemorySamples, task_of
+from sciops.data.samples import MemorySamples, memory_bytes, task_of, variables_of
 from sciops.data.several_grids import SeveralGrids
+from sciops.data.store import open_store
+from sciops.data.stored_samples import StoredSamples
 from sciops.data.symmetries import fitting
 from sciops.data.windows import WindowSamples
 from sciops.domains import domain_named
 from sciops.evaluation.grids import coords_of, trained_grid
+from sciops.memory import memory_there
 from sciops.metrics.field import relative_l2
 from sciops.task import Task
 
 from .frame import AtEpochEnd, carried_out
-from .plan import planned
+from .plan import Plan, planned
 from .run import Run
 
+if TYPE_CHECKING:
+    import xarray as xr
+
 NOT_PLANNED = ("out", "at_epoch_end")
+MEMORY_SHARE = 0.5  # of the memory there is; samples that need more are read when asked for
 OF_ONE_GRID = ("neuralop", "xd-grid")  # know of no points but those of the usual grid
 
 
@@ -58,7 +65,8 @@ def train_pde(
     n_train, n_val, n_test, epochs, batch_size: None leaves them to the recipe
     seed:       of the network and the order of samples; the data are the same for all seeds
     data:       a zarr store, or a tree with train and test (sciops.read, sciops.from_arrays); None
-                generates them on first use
+                generates them on first use; of a store that does not fit in memory the training
+                samples are read when they are asked for
     recipe:     "quick" (minutes on two cores) or "paper" (the published settings)
     forecast:   of fields in time, "3d" (all frames at once; the default) or "steps" (one by one)
     augment:    whether training sees the samples transformed by symmetries of the equation; None
@@ -86,9 +94,14 @@ def train_pde(
     }
 
     def fed(network: nn.Module) -> tuple[Dataset, Dataset]:
+        val = MemorySamples(trees[-1]["val"].to_dataset(), task)
+        where = data if isinstance(data, str | Path) else None
+        if where is not None and _stays_on_disk(trees[-1]["train"].to_dataset(), where, plan):
+            stored = StoredSamples(where, "train", task, trees[-1]["train"].sizes["sample"])
+            network.fit(*stored.spread())
+            return stored, val
         samples = [MemorySamples(tree["train"].to_dataset()) for tree in trees]
         network.fit(samples[-1].x, samples[-1].y)
-        val = MemorySamples(trees[-1]["val"].to_dataset(), task)
         return _training_samples(samples, plan.model["forecast"]), val
 
     return carried_out(
@@ -100,6 +113,16 @@ def train_pde(
         progress=progress,
         machine=plan.machine,
     )
+
+
+def _stays_on_disk(train: "xr.Dataset", path: str | Path, plan: Plan) -> bool:
+    """Whether a store is larger than the share of the memory that samples may have."""
+    free = memory_there()
+    if free is None or memory_bytes(train, task_of(train)) <= MEMORY_SHARE * free:
+        return False
+    there = open_store(path)["train"]
+    as_stored = all(there[name].dims == train[name].dims for name in variables_of(task_of(train)))
+    return as_stored and plan.model["forecast"] != "steps"
 
 
 def rehearse(*arguments, **options) -> None:

@@ -11,6 +11,7 @@ from sciops.atomic import write_text
 from sciops.checkpoint import CheckpointError, load_model, save_model
 
 from .relaxation import ATTRIBUTE
+from .search_folder import FILE
 from .space import AbstractSpace, Architecture, freeze, install
 from .spaces import make_space
 from .strategies import AbstractStrategy, make_strategy
@@ -145,6 +146,7 @@ def load_search(
     model_factory: makes the network that was searched around; without it `.model` is None
     """
     folder, network = Path(folder), None if model_factory is None else model_factory()
+    _expect_finished(folder)
     try:
         return _loaded(folder, network)
     except CheckpointError:
@@ -170,6 +172,17 @@ def _loaded(folder: Path, network: nn.Module | None) -> SearchResult:
         result.model = _network(result, network)
         result.model.load_state_dict(load_model(folder / "best")[0])
     return result
+
+
+def _expect_finished(folder: Path) -> None:
+    """The tables are written last."""
+    if all((folder / f"{name}.csv").is_file() for name in TABLES):
+        return
+    if (folder / FILE).is_file():
+        raise ValueError(
+            f"{folder} is a search that was not finished; call the same search again to finish it"
+        )
+    raise ValueError(f"{folder} is not a search: it has no {FILE}; give the folder of one")
 
 
 def _network(result: SearchResult, model: nn.Module) -> nn.Module:

@@ -1,12 +1,15 @@
 """A small store with awkward sizes; as a script, builds it in a process of its own.
 
-python store_toy.py PATH [threads|dask] [seconds a block takes]
+python store_toy.py PATH [threads|dask|killed-worker] [seconds a block takes]
 """
 
+import os
+import signal
 import sys
 import time
 from functools import partial
 from pathlib import Path
+from threading import Thread
 
 import numpy as np
 
@@ -63,6 +66,14 @@ def contents(path: Path) -> dict[str, bytes]:
     return {file.relative_to(path).as_posix(): file.read_bytes() for file in files}
 
 
+def kill_in_the_middle(process: int, path: Path) -> None:
+    """As soon as some parts of the store are done."""
+    while len(list(path.parent.glob(f"{path.name}.partial/*/t*.json"))) < 2:
+        time.sleep(0.01)
+    os.kill(process, signal.SIGKILL)
+    path.with_name("killed").touch()
+
+
 def main(path: str, how: str = "threads", delay: str = "0") -> None:
     import zarr  # noqa: F401  (the slow import, before the clock of those who wait starts)
 
@@ -78,6 +89,11 @@ def main(path: str, how: str = "threads", delay: str = "0") -> None:
 
     local = dict(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None)
     with LocalCluster(**local) as cluster, Client(cluster) as client:
+        if how == "killed-worker":
+            first, *_ = client.run(os.getpid).values()
+            Thread(target=kill_in_the_middle, args=(first, Path(path)), daemon=True).start()
+            make(path, make_block=make_block, scheduler=client)
+            return
         make(f"{path}-address", make_block=make_block, scheduler=cluster.scheduler_address)
         make(f"{path}-client", make_block=make_block, scheduler=client)
         try:

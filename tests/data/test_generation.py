@@ -4,7 +4,6 @@ import errno
 import itertools
 import logging
 import os
-import random
 import resource
 import shutil
 import signal
@@ -93,6 +92,13 @@ def test_bytes_do_not_depend_on_the_cluster(undisturbed, tmp_path):
     assert not (tmp_path / "toy-bad").exists()
 
 
+def test_a_worker_of_the_cluster_that_is_killed(undisturbed, tmp_path):
+    """Dask gives its parts to another one, and starts a new one."""
+    finish(start(tmp_path / "toy", "killed-worker", "0.3"))
+    assert (tmp_path / "killed").exists() and contents(tmp_path / "toy") == undisturbed
+    assert not (tmp_path / "toy.partial").exists()
+
+
 def test_dask_is_optional(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(ImportError, match=r'pip install "sciops\[dask\]"'):
@@ -173,38 +179,6 @@ def test_a_late_worker_of_another_specification_is_harmless(undisturbed, tmp_pat
     assert site.fingerprint != other.fingerprint()
     assert contents(build(path, toy_spec(), slow, block=BLOCK)) == undisturbed
     assert not site.partial.exists()
-
-
-def parts_done(path: Path) -> int:
-    return len(list(path.parent.glob(f"{path.name}.partial/*/t*.json")))
-
-
-def kill_after(path: Path, wanted: int, seconds: float) -> bool:
-    """Kill a process so long after so many parts are done; whether it was still running."""
-    process = start(path, "threads", "0.03", stdout=subprocess.PIPE)
-    assert process.stdout.readline() == "ready\n"
-    while parts_done(path) < wanted and process.poll() is None:
-        time.sleep(0.001)
-    time.sleep(seconds)
-    process.kill()
-    process.communicate(timeout=60)
-    return process.returncode == -signal.SIGKILL
-
-
-def test_killed_at_any_moment(undisturbed, tmp_path):
-    """SIGKILL at random moments: never a wrong store, and the next run goes on."""
-    path, rng, kills, stages = tmp_path / "toy", random.Random(), 0, set()
-    for wanted in (0, 1, 2, 3, 4, 6, 8, 8, 8, 8):
-        kills += kill_after(path, wanted, rng.uniform(0, 0.03))
-        stages.add(parts_done(path))
-        if path.exists():
-            verify(path, full=True)
-            assert contents(path) == undisturbed
-            shutil.rmtree(path)
-    assert kills >= 8 and len(stages) >= 3, "the work must be met at different stages"
-    finish(start(path))
-    assert contents(path) == undisturbed
-    assert [file.name for file in tmp_path.iterdir()] == ["toy"]
 
 
 MOMENTS = [

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from sciops.operators import heap
+from sciops.operators import heap, scratch
 from sciops.operators.heap import kept_heap
 
 LARGE = 16 * 2**20  # numbers; more than any threshold of glibc
@@ -75,3 +75,12 @@ def test_other_systems_go_on_without(monkeypatch):
     monkeypatch.setattr(heap.sys, "platform", "darwin")
     with kept_heap() as kept:
         assert not kept
+
+
+def test_memory_that_waits_to_be_lent_is_given_back_too():
+    with kept_heap():
+        with torch.no_grad():
+            for numbers in (2**16, 2**17, 2**18):  # as of sequences of several lengths
+                scratch.lend((numbers,), torch.zeros(1))
+        assert len(scratch._waiting) >= 3
+    assert not scratch._waiting

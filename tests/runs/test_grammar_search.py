@@ -159,7 +159,7 @@ def test_data_of_ones_own(tmp_path):
     result = sciops.search("darcy", "grammar", "random", 1, controls=False, **known)
     assert result.settings["data"]["fingerprint"] and "YOUR-DATA" in result.report().read_text()
     known["data"] = sciops.load("darcy", resolution=9, refine=1, n_train=5, n_val=2, n_test=3)
-    with pytest.raises(ValueError, match="holds another search, with other data"):
+    with pytest.raises(ValueError, match=r"holds another search \(.*data"):
         sciops.search("darcy", "grammar", "random", 1, controls=False, **known)
 
 
@@ -167,5 +167,5 @@ def test_grammars_from_files(tmp_path, whole):
     (tmp_path / "own.txt").write_text(GRAMMAR)
     again = searched(whole.path, grammar=tmp_path / "own.txt")  # the same search
     assert outcome(again) == outcome(whole)
-    with pytest.raises(ValueError, match="holds another search, with other seed"):
+    with pytest.raises(ValueError, match=r"holds another search \(.*seed"):
         searched(whole.path, seed=1)

@@ -12,6 +12,7 @@ import xarray as xr
 from torch import nn
 
 import sciops.atomic
+import sciops.claims
 import sciops.runs.folder
 from sciops.atomic import write_text, writing
 from sciops.data.samples import task_of
@@ -89,7 +90,7 @@ def test_of_two_that_claim_at_once_the_second_is_refused(tmp_path, monkeypatch):
             (path / "config.json").write_text(json.dumps({**CONFIG, "op": "fno"}))
         return writing(path)
 
-    monkeypatch.setattr(sciops.runs.folder, "writing", after_another)
+    monkeypatch.setattr(sciops.claims, "writing", after_another)
     with pytest.raises(ValueError, match="op: fno there, xd asked for"):
         claim(tmp_path / "run", CONFIG)
 

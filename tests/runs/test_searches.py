@@ -64,7 +64,7 @@ def test_it_goes_on_and_is_what_it_was(tmp_path):
     text = first.report().read_text()
     assert text == again.report(tmp_path / "other.html").read_text()
     assert "the network as it is" in text and "better than all controls" in text
-    with pytest.raises(ValueError, match="holds another search, with other"):
+    with pytest.raises(ValueError, match=r"holds another search \("):
         searched(controls=True, budget=3, out=tmp_path / "found", depth=2)
 
 

@@ -4,7 +4,6 @@ import pytest
 import torch
 from pandas.testing import assert_frame_equal
 
-from sciops.checkpoint import CheckpointError
 from sciops.operators import arch_parameters
 from sciops.searching.engine import run_search
 from sciops.searching.result import load_search
@@ -66,7 +65,10 @@ def test_it_is_refused_on_other_grids_and_a_damaged_folder_is_not_read(found, tm
     result, _ = found
     with pytest.raises(ValueError, match="found on another grid"):
         result.apply(torch.nn.Sequential(LeNet().conv1, LeNet().conv2), random_tensor(1, 1, 30, 30))
-    with pytest.raises(CheckpointError, match="no such checkpoint"):
+    with pytest.raises(ValueError, match=r"is not a search: it has no search\.json"):
+        load_search(tmp_path)
+    (tmp_path / "search.json").touch()
+    with pytest.raises(ValueError, match="was not finished; call the same search again"):
         load_search(tmp_path)
 
 

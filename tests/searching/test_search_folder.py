@@ -19,7 +19,7 @@ def test_it_is_taken_up_again_by_the_same_search_only(tmp_path):
     with claimed(folder, {"seed": 0, "rates": (1, 2)}):
         pass
     with (
-        pytest.raises(ValueError, match=r"with other seed \(seed: 0 there, 1 asked for\)"),
+        pytest.raises(ValueError, match=r"holds another search \(seed: 0 there, 1 asked for\)"),
         claimed(folder, {"seed": 1, "rates": (1, 2)}),
     ):
         pass
@@ -27,7 +27,7 @@ def test_it_is_taken_up_again_by_the_same_search_only(tmp_path):
 
 def test_other_folders_and_damage_are_refused(tmp_path):
     (tmp_path / "notes.txt").touch()
-    with pytest.raises(ValueError, match="not empty and not a search"), claimed(tmp_path, {}):
+    with pytest.raises(ValueError, match="exists and is not a search"), claimed(tmp_path, {}):
         pass
     (tmp_path / FILE).write_text("{")
     with pytest.raises(ValueError, match="is damaged; remove"), claimed(tmp_path, {}):
