@@ -3,8 +3,8 @@
     K = Σₗ softmax(a)ₗ Kₗ        y ~ N(0, K + σ² 1)        Kₗ: Weisfeiler–Lehman kernel of level l
     μ(x) = k(x)ᵀ (K + σ² 1)⁻¹ y        s²(x) = 1 − k(x)ᵀ (K + σ² 1)⁻¹ k(x)
 
-Scores are standardised to y.  The weights a and the noise σ² maximise log p(y), and so does the
-depth h of the full graph's kernel.  As σ² ≥ 10⁻⁵ and Kₗ has no negative eigenvalues and ones on
+Scores are standardised to y.  The weights a and the noise σ² maximise log p(y), and together with
+them so does the depth h of the full graph's kernel, for the first 200 candidates.  As σ² ≥ 10⁻⁵ and Kₗ has no negative eigenvalues and ones on
 the diagonal, Cholesky factors always exist in double precision.
 
 The kernel is a plain sum of known matrices, so that torch.distributions has the likelihood and
@@ -32,6 +32,7 @@ LOGITS = (-5.0, 5.0)  # bounds of a
 NOISE = (1e-5, 0.5)  # bounds of σ²
 FIRST_NOISE = 1e-3
 STEPS = 20  # of L-BFGS-B, at most
+ENOUGH = 200  # candidates to choose h by
 
 Levels = Sequence[
     LabelledGraph
@@ -138,10 +139,10 @@ def fit_gaussian_process(
     depths = [FIRST_H, *[INNER_H] * len(inner)][: len(inner)]
     parts = [_gram(table, graphs, h) for graphs, h in zip(inner, depths, strict=True)]
     trials = {h: torch.stack([*parts, _gram(table, full, h)]) for h in FULL_H}
-    start = torch.zeros(count).double(), torch.tensor(FIRST_NOISE).double().log()
-    best_h = max(FULL_H, key=lambda h: float(log_likelihood(trials[h], targets, *start)))
-    weights, noise = _likeliest(trials[best_h], targets)
-    found = Hyperparameters((*depths, best_h), weights, noise)
+    first = slice(ENOUGH)
+    h = max(FULL_H, key=lambda h: _likeliest(trials[h][:, first, first], targets[first])[0])
+    _, weights, noise = _likeliest(trials[h], targets)
+    found = Hyperparameters((*depths, h), weights, noise)
     return GaussianProcess(found, candidates, targets.numpy(), centre, scale, table)
 
 
@@ -159,8 +160,8 @@ def log_likelihood(kernels: Tensor, y: Tensor, logits: Tensor, log_noise: Tensor
     return normal.log_prob(y)
 
 
-def _likeliest(kernels: Tensor, y: Tensor) -> tuple[tuple[float, ...], float]:
-    """Weights and noise from equal weights, by L-BFGS-B within the bounds."""
+def _likeliest(kernels: Tensor, y: Tensor) -> tuple[float, tuple[float, ...], float]:
+    """log p(y), weights and noise, from equal weights by L-BFGS-B within the bounds."""
 
     def negative(point: np.ndarray) -> tuple[float, np.ndarray]:
         at = torch.tensor(point, requires_grad=True)
@@ -173,7 +174,7 @@ def _likeliest(kernels: Tensor, y: Tensor) -> tuple[tuple[float, ...], float]:
     options = {"maxiter": STEPS}
     found = minimize(negative, first, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
     weights = torch.softmax(torch.from_numpy(found.x[:-1]), 0)
-    return tuple(weights.tolist()), math.exp(found.x[-1])
+    return -found.fun, tuple(weights.tolist()), math.exp(found.x[-1])
 
 
 def _check(candidates: Sequence[Levels], scores: Sequence[float], kernel: str) -> None:
