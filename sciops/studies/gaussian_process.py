@@ -4,8 +4,9 @@
     μ(x) = k(x)ᵀ (K + σ² 1)⁻¹ y        s²(x) = 1 − k(x)ᵀ (K + σ² 1)⁻¹ k(x)
 
 Scores are standardised to y.  The weights a and the noise σ² maximise log p(y), and together with
-them so does the depth h of the full graph's kernel, for the first 200 candidates.  As σ² ≥ 10⁻⁵ and Kₗ has no negative eigenvalues and ones on
-the diagonal, Cholesky factors always exist in double precision.
+them so does the depth h of the full graph's kernel, for the first 200 candidates.  As σ² ≥ 10⁻⁵ and
+Kₗ has no negative eigenvalues and ones on the diagonal, Cholesky factors always exist in double
+precision.
 
 The kernel is a plain sum of known matrices, so that torch.distributions has the likelihood and
 torch.linalg the posterior; a library of Gaussian processes would add a layer and a dependency.
