@@ -76,6 +76,8 @@ def summary(table: pd.DataFrame) -> str:
             if rows[name].notna().any()
         }
         seconds = f"{rows['train_seconds'].median():.0f}" if "train_seconds" in rows else ""
+        if "val_log_cosh" in rows and rows["val_log_cosh"].notna().any():
+            cells["validation loss"] = mean_and_spread(rows["val_log_cosh"])
         lines.append({"op": op, "depth": depth, **cells, "seconds": seconds.replace("nan", "")})
     text = "# Distances in real proteins: mean ± standard deviation (splits)\n\n"
     machines = "\n".join(f"- {m}" for m in table["machine"].unique())
