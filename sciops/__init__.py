@@ -19,7 +19,7 @@ _VERBS = {
     "from_arrays": "sciops.catalogue",
     "generate": "sciops.catalogue",
     "load": "sciops.catalogue",
-    "open_run": "sciops.runs.run",
+    "open_run": "sciops.runs.opening",
     "read": "sciops.catalogue",
     "relax": "sciops.searching.patch",
     "relaxation_report": "sciops.searching.relaxation",
@@ -29,7 +29,7 @@ _VERBS = {
     "train_pde": "sciops.runs.pde",
     "train_protein": "sciops.runs.protein",
     "train_vision": "sciops.runs.vision",
-    "transfer": "sciops.runs.run",
+    "transfer": "sciops.runs.opening",
     "weight_parameters": "sciops.operators",
 }
 _PACKAGES = ("operators",)  # building blocks, reached as sciops.operators.XD

@@ -23,7 +23,8 @@ from sciops.training_memory import expect_memory_to_train
 from .data import whole
 from .folder import as_json, claim, finish, only_process, write_history
 from .networks import network_of
-from .run import AbstractRun, open_run
+from .opening import open_run
+from .run import AbstractRun
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -29,7 +29,8 @@ from sciops.task import Task
 
 from .frame import own_random_numbers
 from .networks import network_of
-from .run import AbstractRun, from_here, open_run
+from .opening import open_run
+from .run import AbstractRun, from_here
 from .term_trials import RUN, validated
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import pytest
 
 import sciops.runs.comparison
 from sciops.runs.comparison import compare
-from sciops.runs.run import open_run
+from sciops.runs.opening import open_run
 from sciops.training import TrainingFailed
 
 TINY = dict(resolution=9, n_train=8, n_val=2, n_test=3, batch_size=4, width=4, progress=False)

@@ -15,7 +15,7 @@ from sciops.checkpoint import CheckpointError, load_model, save_model
 from sciops.data.samples import MemorySamples
 from sciops.data.store import write
 from sciops.data.symmetries import Placed, members
-from sciops.runs.run import open_run
+from sciops.runs.opening import open_run
 from sciops.task import Batch
 from tests.grid_toy import closed_line, line
 from tests.run_toy import NUMBERS, UNEVEN, darcy, flow, lines, on_lines, uneven_lines

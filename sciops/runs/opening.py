@@ -1,0 +1,109 @@
+"""Opening the folder of a run; what is in it is told in `run`."""
+
+import math
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from torch import Tensor
+
+from sciops.checkpoint import CheckpointError, load_model
+from sciops.task import task_from
+from sciops.version import __version__
+
+from . import TASKS
+from .networks import network_of
+from .run import AbstractRun, Run
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+LEAST = 1024  # a size that no description is refused for
+
+
+def open_run(path: str | Path) -> AbstractRun:
+    """A run that was trained before.
+
+    The model, its scores and its history are in the folder; its data are found or generated again
+    when they are asked for.
+    """
+    path = Path(path).resolve()
+    if not (path / "model.json").exists():
+        unfinished = (path / "config.json").exists()
+        raise ValueError(
+            f"{path} is a run that was not finished; call the same training again to finish it"
+            if unfinished
+            else f"{path} is not a run: it has no model.json; give the folder that was out=… of one"
+        )
+    try:
+        tensors, description = load_model(path)
+    except CheckpointError as error:
+        if not any(path.glob("checkpoints/save-*")):
+            raise
+        raise CheckpointError(
+            f"{error}; or remove {path / 'model.json'} and call the same training again, which "
+            "finishes it from checkpoints/"
+        ) from error
+    try:
+        task, config = task_from(description["task"]), description["config"]
+        _check_sizes(config["model"], tensors)
+        model = network_of(task, config["model"])
+        model.load_state_dict(tensors)
+        metrics = {k: math.nan if v is None else v for k, v in description["metrics"].items()}
+        history = _history(path / "metrics.csv", config["training"]["epochs"])
+    except (KeyError, TypeError, ValueError, RuntimeError, AttributeError, OSError) as error:
+        written = description.get("versions", {}).get("sciops", "another program")
+        raise CheckpointError(
+            f"{path} is not a run that this version of sciops, {__version__}, can open ({error}); "
+            f"it was written by {written}; copy the whole folder again, or train again"
+        ) from error
+    kind = _kind_of(config["name"])
+    run = kind(model.eval(), task, config, metrics, history, path)
+    run.data_marks = description.get("data", {})
+    return run
+
+
+def _check_sizes(description: Any, tensors: Mapping[str, Tensor]) -> None:
+    """No size of a network is larger than the number of its weights; else building it may not end.
+
+    >>> _check_sizes({"blocks": 10**9}, {"weight": Tensor(3)})
+    Traceback (most recent call last):
+    ValueError: a size of 1000000000 in the description of a network that has 3 weights
+    """
+    weights = sum(tensor.numel() for tensor in tensors.values())
+    parts = [description]
+    while parts:
+        part = parts.pop()
+        if isinstance(part, Mapping | list | tuple):
+            parts += part.values() if isinstance(part, Mapping) else part
+        elif isinstance(part, int) and part > max(weights, LEAST):
+            raise ValueError(
+                f"a size of {part} in the description of a network that has {weights} weights"
+            )
+
+
+def _history(file: Path, epochs: int) -> "pd.DataFrame":
+    import pandas as pd
+
+    history = pd.read_csv(file)
+    if len(history) != epochs or not file.read_bytes().endswith(b"\n"):
+        raise ValueError(f"{file.name} is cut short: {len(history)} of {epochs} epochs are whole")
+    return history
+
+
+def _kind_of(name: str) -> type[AbstractRun]:
+    if name not in TASKS:
+        return Run
+    return getattr(import_module(f".{name}_run", __package__), f"{name.title()}Run")
+
+
+def transfer(
+    run: Run | str | Path,
+    resolutions: Sequence[int] | None = None,
+    data: "Mapping[int, xr.Dataset] | None" = None,
+) -> "xr.Dataset":
+    """`run.transfer` of a run or of the folder of one."""
+    opened = run if isinstance(run, Run) else open_run(run)
+    return opened.transfer(resolutions, data=data)
