@@ -185,7 +185,7 @@ def main() -> None:
     parser.add_argument("--samples", type=int, default=10_000, help="of Burgers to generate")
     parser.add_argument("--points", type=int, default=16_384, help="of each of them")
     parser.add_argument("--stored", type=int, default=40_000, help="samples of 43 × 43")
-    parser.add_argument("--room", type=int, default=450, help="MB for training on them")
+    parser.add_argument("--room", type=int, default=400, help="MB for training on them")
     parser.add_argument("--epoch", type=int, default=500, help="of the samples are trained on")
     asked = parser.parse_args()
     for part in [asked.only] if asked.only else PARTS:

@@ -6,7 +6,8 @@
 
 Each prints JSON, a line at a time.  `training` is told by lines of its input when to train; with 0
 megabytes it has its samples in memory and no limit, otherwise they stay on disk and it has so much
-memory beside what it has used when it begins.
+memory of its own beside what it has when it begins (`ulimit -d`; addresses, which `ulimit -v`
+counts, are reserved by every thread and hardly used).
 """
 
 import json
@@ -41,6 +42,12 @@ def say(**found) -> None:
     print(json.dumps(found), flush=True)
 
 
+def limit(megabytes: int) -> None:
+    """So much memory, and no more, beside what this process has."""
+    most = int(resident_megabytes("VmData") * 2**20) + megabytes * 10**6
+    resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+
+
 def generation(samples: str, points: str, out: str) -> None:
     """Burgers' equation within 1 GB of memory of its own, which the kernel sees to.
 
@@ -59,8 +66,7 @@ def training(store: str, megabytes: str, samples: str) -> None:
     """XD on a store, from memory or within a limit; an epoch for every line of the input."""
     task = task_of(open_store(store)["train"].to_dataset())
     if int(megabytes):
-        used = int(resident_megabytes("VmSize") * 2**20)
-        resource.setrlimit(resource.RLIMIT_AS, [used + int(megabytes) * 10**6] * 2)
+        limit(int(megabytes))
         say(refused=in_memory(store), failed=in_memory(store, believed=1000))
         data = StoredSamples(store, "train", task, open_store(store)["train"].sizes["sample"])
     else:

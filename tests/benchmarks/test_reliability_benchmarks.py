@@ -57,9 +57,9 @@ def test_parts_of_the_page_are_kept_one_by_one(tmp_path):
 
 @pytest.mark.slow
 def test_data_on_disk_train_at_70_percent_of_the_speed_of_memory():
-    found = large.speed_of_training(40_000, room=450, epoch=200, repeats=3)
+    found = large.speed_of_training(40_000, room=400, epoch=200, repeats=3)
     assert found["refused"].startswith("ValueError: to have 40000 samples in memory needs about")
-    assert "MemoryError" in found["failed"]
+    assert "allocate" in found["failed"]  # numpy or torch says so
     assert found["ratio"] > 0.7
 
 

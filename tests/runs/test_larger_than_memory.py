@@ -13,15 +13,13 @@ import xarray as xr
 from sciops.data.store import write
 
 ROOT = Path(__file__).parents[2]
-SAMPLES, POINTS, ROOM = 16_000, 4096, 500  # 524 MB of samples, and MB that there are
+SAMPLES, POINTS, ROOM = 16_000, 4096, 400  # 524 MB of samples, and MB that there are
 LIMITED = """
-import json, resource, sys
+import json, sys
 import sciops, sciops.runs.pde
-from benchmarks.limited import in_memory
-from benchmarks.measure import resident_megabytes
+from benchmarks.limited import in_memory, limit
 store, room, out = sys.argv[1:]
-used = int(resident_megabytes("VmSize") * 2**20)
-resource.setrlimit(resource.RLIMIT_AS, [used + int(room) * 10**6] * 2)
+limit(int(room))
 said = dict(refused=in_memory(store), failed=in_memory(store, believed=1000))
 small = dict(width=4, hidden=8, blocks=1, taps=3)
 how = dict(epochs=1, batch_size=20, augment=False, progress=False, out=out, **small)
@@ -55,5 +53,5 @@ def test_a_run_on_a_store_larger_than_the_limit_of_its_process(tmp_path):
     assert done.returncode == 0, done.stderr[-3000:]
     found = json.loads(done.stdout.splitlines()[-1])
     assert found["refused"].startswith("ValueError: to have 16000 samples in memory needs about")
-    assert "MemoryError" in found["failed"]
+    assert "allocate" in found["failed"]  # numpy or torch says so
     assert found["error"] < 0.5
