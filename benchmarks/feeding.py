@@ -25,12 +25,12 @@ from sciops.data.streaming import StreamedBatches
 SIZE, BATCH = 64, 32
 
 
-def darcy_like(n: int) -> xr.Dataset:
+def darcy_like(n: int, size: int = SIZE) -> xr.Dataset:
     """Random numbers with the labels of a Darcy data set."""
     rng = np.random.default_rng(0)
-    fields = {name: rng.random((n, SIZE, SIZE), np.float32) for name in ("a", "u")}
+    fields = {name: rng.random((n, size, size), np.float32) for name in ("a", "u")}
     dims = ("sample", "x", "y")
-    points = np.linspace(0, 1, SIZE)
+    points = np.linspace(0, 1, size)
     attrs = {
         "name": "noise",
         "boundary_conditions": {"x": "dirichlet 0", "y": "dirichlet 0"},

@@ -22,7 +22,7 @@ def available_bytes() -> int | None:
     """What this process can still have; None where the system does not say.
 
     The least of what the machine has left, its control group (a container, a job of a cluster)
-    allows, and `ulimit -v` allows.
+    allows, and `ulimit -v` and `-d` allow.
     """
     known = [_of_machine(), _of_group(), _of_limit()]
     return min((n for n in known if n is not None), default=None)
@@ -46,10 +46,14 @@ def _of_limit() -> int | None:
         import resource
     except ImportError:  # Windows
         return None
-    limit, used = resource.getrlimit(resource.RLIMIT_AS)[0], _entry(STATUS, "VmSize")
-    if limit == resource.RLIM_INFINITY or used is None:
-        return None
-    return max(limit - used * 1024, 0)
+    kinds = (resource.RLIMIT_AS, "VmSize"), (resource.RLIMIT_DATA, "VmData")
+    pairs = [(resource.getrlimit(kind)[0], _entry(STATUS, entry)) for kind, entry in kinds]
+    left = [
+        max(limit - used * 1024, 0)
+        for limit, used in pairs
+        if limit != resource.RLIM_INFINITY and used is not None
+    ]
+    return min(left, default=None)
 
 
 def _number(file: Path) -> int | None:

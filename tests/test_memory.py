@@ -52,9 +52,9 @@ def test_samples_that_do_not_fit_are_not_loaded(monkeypatch):
 
 
 LIMITED = """
-import resource
+import resource, sys
 from sciops.memory import available_bytes
-resource.setrlimit(resource.RLIMIT_AS, (4 * 10**9, 4 * 10**9))
+resource.setrlimit(getattr(resource, sys.argv[1]), (4 * 10**9, 4 * 10**9))
 free = available_bytes()
 assert 0 < free < 4 * 10**9, free
 bytearray(free - 50 * 10**6)  # it can be had
@@ -66,8 +66,9 @@ except MemoryError:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="of Linux")
-def test_a_limit_of_the_process_is_known():
+@pytest.mark.parametrize("limit", ["RLIMIT_AS", "RLIMIT_DATA"])
+def test_a_limit_of_the_process_is_known(limit):
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-c", LIMITED]
+    command = [sys.executable, "-c", LIMITED, limit]
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert done.stdout == "as said\n", done.stderr

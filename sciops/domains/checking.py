@@ -22,7 +22,8 @@ from . import DOMAINS, ONLY_READ, domain_named
 if TYPE_CHECKING:
     import xarray as xr
 
-READ_AT_ONCE = 2**27  # bytes
+READ_AT_ONCE = 2**27  # bytes of samples that are solved anew
+PART = 2**24  # bytes of what is only looked at; while one is read, another is still there
 CHECKS = {  # of what is no field, by its name
     "protein": ("sciops.proteins.checking", "check_proteins"),
     "music": ("sciops.music.checking", "check_music"),
@@ -202,7 +203,7 @@ def _value_problems(ds: "xr.Dataset") -> Iterator[str]:
 
 def parts_of(variable: "xr.DataArray") -> Iterator[np.ndarray]:
     """A variable in pieces of bounded size."""
-    count = max(1, READ_AT_ONCE // max(1, variable.nbytes // max(1, len(variable))))
+    count = max(1, PART // max(1, variable.nbytes // max(1, len(variable))))
     for start in range(0, len(variable), count):
         yield variable[start : start + count].values
 

@@ -187,3 +187,9 @@ LADDERS: dict[str, Callable[..., list[Rung]]] = {
     "darcy": _darcy,
     "navier_stokes": _navier_stokes,
 }
+
+SOLVERS = {  # their names, for tables
+    "burgers": "Fourier modes with ETDRK4",
+    "darcy": "finite volumes with conjugate gradients",
+    "navier_stokes": "Fourier modes with ETDRK4",
+}

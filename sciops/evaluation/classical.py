@@ -22,9 +22,10 @@ import torch
 from sciops.data.rows import check_fields, read_rows
 from sciops.data.samples import task_of
 from sciops.domains import domain_named
-from sciops.domains.ladders import Rung, ladder
+from sciops.domains.ladders import SOLVERS, Rung, ladder
 from sciops.metrics import relative_l2
 from sciops.task import Batch, Task
+from sciops.version import __version__
 
 from .scores import geometry, predict
 from .timing import median_seconds, seconds_per_sample
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
     from sciops.runs.run import Run
 
+TRUTH = "the truth itself, random input included"
 WASTED = 4  # rungs of so many times the work of one that is good enough are not tried
 
 
@@ -171,6 +173,8 @@ def cost_table(run: "Run", *, samples: int = 8) -> "pd.DataFrame":
     break_even:       solves after which the model is cheaper than this row, data (for training and
                       validation, made on one thread) and training (on the threads it had) included
 
+    note:             on the classical rows, the solver with its version, and its setting
+
     Data that were not generated here have no third row, and their cost, which nobody knows, is 0.
     """
     import pandas as pd
@@ -182,15 +186,16 @@ def cost_table(run: "Run", *, samples: int = 8) -> "pd.DataFrame":
     timed = seconds_per_sample(run.model, batch.x, coords=coords)
     classical = solve_at_error(ds.attrs["name"], ds, wrong, samples=samples)
     taken = classical.seconds, classical.seconds_in_batch
+    solver = f"{SOLVERS[ds.attrs['name']]} (sciops {__version__})"
     rows = {
         "model": (wrong, *timed[timed["threads"] == 1]["seconds"], _on_all_threads(timed)),
-        "classical at equal error": (classical.error, *taken, classical.note),
+        "classical at equal error": (classical.error, *taken, f"{solver}: {classical.note}"),
     }
     data_seconds = 0.0
     if _generated(ds):
         taken = generation_seconds(ds, samples=samples)
         data_seconds = min(taken) * sum(_count(run, split) for split in ("train", "val"))
-        rows["classical as generated"] = (0.0, *taken, "the truth itself, random input included")
+        rows["classical as generated"] = (0.0, *taken, f"{solver}: {TRUTH}")
     columns = ["error", "seconds", "seconds_in_batch", "note"]
     table = pd.DataFrame.from_dict(rows, orient="index", columns=columns)
     spent = dict(data_seconds=data_seconds, training_seconds=run.metrics["train_seconds"])

@@ -12,7 +12,7 @@ from torch import nn
 
 import sciops
 from sciops.data.samples import MemorySamples, task_of
-from sciops.domains.ladders import Rung
+from sciops.domains.ladders import LADDERS, SOLVERS, Rung
 from sciops.evaluation import classical, timing
 from sciops.evaluation.classical import break_even, cost_table, generation_seconds, solve_at_error
 
@@ -152,6 +152,10 @@ def test_bad_input(data):
         solve_at_error("darcy", data["darcy"], 0.1, samples=0)
 
 
+def test_every_solver_has_a_name():
+    assert SOLVERS.keys() == LADDERS.keys() == DATA.keys()
+
+
 # --- what it cost ---------------------------------------------------------------------------------
 
 
@@ -222,6 +226,8 @@ def test_cost_table(data, name):
         saved = best[row] - best["model"]
         assert table["break_even"][row] == pytest.approx(spent / saved if saved > 0 else math.inf)
     assert math.isnan(table["break_even"]["model"])
+    solver = f"{SOLVERS[name]} (sciops {sciops.__version__}): "
+    assert table["note"][1:].str.startswith(solver).all()
 
 
 def test_a_slow_model_never_pays_off(data, clock):

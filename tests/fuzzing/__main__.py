@@ -82,8 +82,9 @@ def keep(rows: list[dict], folder: Path = RESULTS) -> None:
     ]
     text = "\n".join("| " + " | ".join(line) + " |" for line in lines)
     about = (
-        "Damaged inputs of every reader and how they ended (`python -m tests.fuzzing --keep`): "
-        "read, or refused with a message of ours, as promised; everything else would be a fault.\n"
+        "# Damaged files\n\nDamaged inputs of every reader and how they ended (`python -m "
+        "tests.fuzzing --keep`): read, or refused with a message of ours, as promised; everything "
+        "else would be a fault.\n"
     )
     (folder / "fuzzing.md").write_text(f"{about}\n{text}\n", encoding="utf-8")
 
