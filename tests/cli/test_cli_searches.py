@@ -36,7 +36,7 @@ def test_it_prints_every_network_and_where_it_is(tmp_path):
     "words, message",
     [
         ("search mnist", "there is no task_name='mnist'; there are digits, vision, darcy"),
-        ("search digits --space darts", "choose one of xd, kop, discrete"),
+        ("search digits --space darts", "there are xd, kop, discrete"),
         ("search digits --strategy grid", "choose one of joint, restarts"),
         ("search digits --budget 0", "epochs=0 must be a whole number"),
         ("search digits --set colour=red", "colour"),

@@ -329,7 +329,7 @@ def test_a_file_the_system_refuses_to_write(tmp_path):
 
 def test_two_processes_make_one_store(undisturbed, tmp_path):
     path = tmp_path / "toy"
-    first = start(path, "threads", "0.3")
+    first = start(path, "threads", "0.6")
     while not path.with_name("toy.partial").exists():
         time.sleep(0.01)
     second = start(path, "threads", "100")  # too slow to make it itself within the timeout

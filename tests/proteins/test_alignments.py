@@ -189,7 +189,7 @@ def test_bad_files(written, text, message):
 
 
 def test_a_missing_file_is_named(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"nowhere\.a3m"):
+    with pytest.raises(ValueError, match=r"there is no file .*nowhere\.a3m"):
         read_alignment(tmp_path / "nowhere.a3m")
 
 
