@@ -28,7 +28,7 @@ def write_notebook(path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("with_notebook", [False, True])
 def test_site(with_notebook, tmp_path):
-    for name in ("docs", "sciops", "benchmarks", "datasets"):
+    for name in ("docs", "sciops", "benchmarks", "datasets", "tests"):
         (tmp_path / name).symlink_to(ROOT / name)
     shutil.copy(ROOT / "mkdocs.yml", tmp_path)
     if with_notebook:
