@@ -128,21 +128,22 @@ def test_a_bomb_of_brackets_in_json(tmp_path):
 # -- sizes that lie --------------------------------------------------------------------------------
 
 
-def test_npy_that_declares_terabytes(tmp_path):
+def npy_of_terabytes() -> bytes:
     stream = io.BytesIO()
     header = {"descr": "<f8", "fortran_order": False, "shape": (TERABYTES,)}
     np.lib.format.write_array_header_1_0(stream, header)
-    (tmp_path / "f.npy").write_bytes(stream.getvalue())
+    return stream.getvalue()
+
+
+def test_npy_that_declares_terabytes(tmp_path):
+    (tmp_path / "f.npy").write_bytes(npy_of_terabytes())
     with pytest.raises(ReadError, match="is declared as"):
         read_arrays(tmp_path / "f.npy")
 
 
 def test_npz_whose_member_declares_terabytes(tmp_path):
-    stream = io.BytesIO()
-    header = {"descr": "<f8", "fortran_order": False, "shape": (TERABYTES,)}
-    np.lib.format.write_array_header_1_0(stream, header)
     with zipfile.ZipFile(tmp_path / "f.npz", "w") as archive:
-        archive.writestr("a.npy", stream.getvalue())
+        archive.writestr("a.npy", npy_of_terabytes())
     with pytest.raises(ReadError, match="is declared as"):
         read_arrays(tmp_path / "f.npz")
 
