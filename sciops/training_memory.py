@@ -68,7 +68,7 @@ def saved_bytes(model: nn.Module, x: Tensor, coords: Sequence[Tensor] | None = N
         storage = tensor.untyped_storage()
         if storage.data_ptr() not in own:
             kept[storage.data_ptr()] = storage.nbytes()
-        return tensor
+        return tensor.detach()  # with its graph, an output would keep itself alive for ever
 
     with torch.enable_grad(), torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
         y = model(x) if coords is None else model(x, tuple(coords))

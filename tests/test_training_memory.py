@@ -1,4 +1,7 @@
-"""The estimate of a training step is right by hand, and the estimate changes nothing."""
+"""The estimate of a training step is right by hand, changes nothing and leaves nothing behind."""
+
+import gc
+import weakref
 
 import pytest
 import torch
@@ -31,6 +34,19 @@ def test_a_step_by_hand():
     model = Flat()
     parameters = 4 * (64 * 10 + 10 + 10 + 1)
     assert step_bytes(model, Images(4, 0), 100) == 3 * parameters + 4 * 100 * (64 + 10)
+
+
+def test_nothing_is_kept():
+    class Noted(Flat):
+        def forward(self, x):
+            hidden = self.first(x.flatten(1)).relu()  # relu keeps its own output
+            self.hidden = weakref.ref(hidden.untyped_storage())
+            return self.second(hidden)
+
+    model = Noted()
+    saved_bytes(model, torch.randn(5, 1, 8, 8))
+    gc.collect()
+    assert model.hidden() is None
 
 
 @pytest.mark.parametrize("batch", [5, 9])
