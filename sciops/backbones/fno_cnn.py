@@ -2,9 +2,10 @@
 
     h ← lift(x, positions);    h ← σ( norm( g operator(h) + W h ) )  four times;    y = project(h)
 
-lift, W and project act on channels only.  Two recipes: "paper" has batch normalisation, ReLU and
-none after the last block (Roberts et al. 2021 and the first FNO); "modern" has GELU and no
-normalisation, on which later FNOs settled.
+lift, W and project act on channels only.  Without positions, and with operators that do, the
+network commutes with every shift of a periodic axis, as some equations do.  Two recipes: "paper"
+has batch normalisation, ReLU and none after the last block (Roberts et al. 2021 and the first FNO);
+"modern" has GELU and no normalisation, on which later FNOs settled.
 
 The gain g is a constant.  All the taps of a kernel act on one Fourier mode together, so a step of
 Adam, of the same size for each, moves a mode by as many steps as there are taps.  Without batch
@@ -61,6 +62,7 @@ class FnoCnn(nn.Module):
         blocks: int = 4,
         hidden: int = 128,
         style: str = "modern",
+        positions: bool = True,
         **options,
     ):
         super().__init__()
@@ -73,9 +75,10 @@ class FnoCnn(nn.Module):
             raise ValueError(f"blocks={blocks!r} must be a whole number ≥ 1")
         ndim = len(task.axes)
         width = WIDTHS[ndim] if width is None else width
-        self.task = task
+        self.task, self.positioned = task, positions
         pointwise = CONVOLUTIONS[ndim - 1]
-        self.lift = pointwise(task.in_channels + position_channels(task), width, 1)
+        channels = task.in_channels + (position_channels(task) if positions else 0)
+        self.lift = pointwise(channels, width, 1)
         operators = [make_operator(op, width, task, **options) for _ in range(blocks)]
         gain = 1.0 if style == "paper" else 1 / math.sqrt(taps_of(operators[0]))
         self.blocks = nn.ModuleList(
@@ -92,9 +95,11 @@ class FnoCnn(nn.Module):
         coords: points of each axis in units of its length, for grids that are not uniform or do not
         reach the ends of the domain
         """
-        points = unit_points(self.task, tuple(x.shape[2:])) if coords is None else coords
-        where = positions(self.task, points, x).expand(len(x), *[-1] * (x.ndim - 1))
-        h = self.lift(torch.cat([x, where], 1))
+        if self.positioned:
+            points = unit_points(self.task, tuple(x.shape[2:])) if coords is None else coords
+            where = positions(self.task, points, x).expand(len(x), *[-1] * (x.ndim - 1))
+            x = torch.cat([x, where], 1)
+        h = self.lift(x)
         for block in self.blocks:
             h = block(h, coords)
         return self.project(h)

@@ -10,6 +10,7 @@ Each is a choice for a problem and an operator.
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from sciops.backbones.choice import OPERATORS
 from sciops.config import Optimisation, Training
 from sciops.suggestions import did_you_mean
 
@@ -51,6 +52,7 @@ GRIDS = {"burgers": 256, "darcy": 43, "navier_stokes": 32}
 SAMPLES = {"burgers": 500, "darcy": 400, "navier_stokes": 100}
 EPOCHS = {"burgers": 40, "darcy": 20, "navier_stokes": 20}
 ARCHITECTURE_RATES = {"burgers": 1e-4, "darcy": 3e-3, "navier_stokes": 3e-3}
+SHIFTED = ("burgers",)  # equations that are the same at every point
 DNARCH_RATES = 1e-2, 2e-3  # of weights, and of masks
 DNARCH = dict(style="modern", sigma=0.2)  # solutions depend on points far away
 
@@ -62,6 +64,8 @@ def _quick(name: str, op: str) -> Settings:
         weights, architecture = (Optimisation(rate, "adamw", ramp=0.1) for rate in DNARCH_RATES)
     training = Training(EPOCHS.get(name, 20), 10, weights, architecture)
     model = dict(DNARCH) if op == "dnarch" else {}
+    if name in SHIFTED and op in OPERATORS:
+        model["positions"] = False
     sizes = GRIDS.get(name, 64), SAMPLES.get(name, 400), 50, 100
     return Settings(*sizes, training, augment=True, model=model)
 

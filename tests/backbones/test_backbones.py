@@ -120,6 +120,16 @@ def test_coordinates_of_the_default_grid_change_nothing(op):
     torch.testing.assert_close(model(x, (points, points)), model(x), rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("op", ["conv", "fno", "xd"])
+def test_without_positions_it_commutes_with_shifts(op):
+    x = torch.randn(3, 2, 20, 20)
+    for positions in (False, True):
+        model = built(make_task(2), op, positions=positions)
+        shifted = model(x.roll((3, 7), (2, 3)))
+        same = torch.allclose(shifted, model(x).roll((3, 7), (2, 3)), atol=1e-5)
+        assert same is not positions
+
+
 def test_only_xd_and_dnarch_have_an_architecture():
     task, known = make_task(1), ("xd", "xd-grid", "dnarch")
     assert all(arch_parameters(make_backbone(task, op, **SMALL)) for op in known)

@@ -53,6 +53,12 @@ def test_learned_kernels_start_wide_unless_as_published():
     assert not {"style", "sigma"} & set(paper)  # those of the network are the published ones
 
 
+def test_an_equation_that_is_the_same_everywhere_is_given_no_positions():
+    assert settings("burgers", "fno").model == settings("burgers", "xd").model
+    assert settings("burgers", "fno").model == {"positions": False}
+    assert settings("darcy", "fno").model == settings("burgers", "neuralop").model == {}
+
+
 def test_what_is_not_known_is_said():
     with pytest.raises(ValueError, match="no recipe 'slow'; there are quick, paper"):
         settings("darcy", "xd", "slow")
