@@ -37,7 +37,7 @@ def _torchphysics():
 
 
 # what train_pde is given; "data" is called, "own" is for single operators, the rest passed on
-ONE_DIMENSION = {op: dict(frequencies=32) for op in ("xd", "fno")}
+SMOOTH, SHARP = ({op: dict(frequencies=n) for op in ("xd", "fno")} for n in (8, 32))
 ONE_GRID = {  # their kernels mean something else on another grid
     "conv": dict(resolution=85, coarse=None, taps=3),
     "unet": dict(resolution=85, coarse=None),
@@ -53,10 +53,10 @@ PROBLEMS: dict[str, dict[str, Any]] = {
         own={"conv": dict(taps=3)},
     ),
     "burgers": dict(
-        name="burgers", resolution=256, n_train=1000, viscosity=0.1, epochs=40, own=ONE_DIMENSION
+        name="burgers", resolution=256, n_train=1000, viscosity=0.1, epochs=40, own=SMOOTH
     ),
     "burgers-hard": dict(
-        name="burgers", resolution=256, n_train=1000, viscosity=0.01, epochs=40, own=ONE_DIMENSION
+        name="burgers", resolution=256, n_train=1000, viscosity=0.01, epochs=40, own=SHARP
     ),
     "navier-stokes": dict(
         name="navier_stokes", resolution=32, n_train=100, n_val=20, n_test=40, viscosity=1e-3

@@ -51,7 +51,7 @@ def settings(name: str, op: str, recipe: str = "quick", forecast: str | None = N
 GRIDS = {"burgers": 256, "darcy": 43, "navier_stokes": 32}
 SAMPLES = {"burgers": 500, "darcy": 400, "navier_stokes": 100}
 EPOCHS = {"burgers": 40, "darcy": 20, "navier_stokes": 20}
-ARCHITECTURE_RATES = {"burgers": 1e-4, "darcy": 3e-3, "navier_stokes": 3e-3}
+ARCHITECTURE_RATES = {"burgers": 1e-5, "darcy": 3e-3, "navier_stokes": 3e-3}
 SHIFTED = ("burgers",)  # equations that are the same at every point
 DNARCH_RATES = 1e-2, 2e-3  # of weights, and of masks
 DNARCH = dict(style="modern", sigma=0.2)  # solutions depend on points far away
