@@ -25,7 +25,7 @@ OF_SEQUENCES = ("text-cnn",)  # networks that read pixels one after the other
 ARCHITECTURE_RATES = {"discrete": 0.1, "nos": 1e-2}  # of logits, which have far to go
 PAPER_RATES = {"resnet20": 0.1}  # others have 0.01
 DNARCH = {  # options of its network
-    "quick": dict(width=16),
+    "quick": dict(width=16, cost=5.0),
     "paper": dict(width=140, hidden=128, layers=4, dropout=0.1, cost=0.1),
 }
 

@@ -6,6 +6,7 @@ import torch
 
 import sciops
 from sciops.metrics.classes import cross_entropy
+from sciops.runs import vision
 from sciops.runs.vision import recipe_of
 from sciops.runs.vision_run import VisionRun
 from tests.task_toys import images, same_bits
@@ -102,3 +103,9 @@ def test_the_published_recipe():
     assert recipe_of("paper", network="resnet20").weights.rate == 0.1
     discrete = recipe_of("paper", "discrete", plain=False).architecture
     assert (discrete.rate, discrete.warmup) == (0.1, 0)
+
+
+def test_learned_sizes_weigh_their_cost_as_recipes_say():
+    assert vision._divided("dnarch", {})["cost"] == 5.0
+    assert vision._divided("dnarch", {}, "paper")["cost"] == 0.1  # as published for CIFAR-10
+    assert vision._divided("dnarch", {"cost": 2.0})["cost"] == 2.0
