@@ -55,7 +55,7 @@ compat: ## golden runs and a short training with the oldest and the newest allow
 	.ci/compat oldest $(PYTHON)
 	.ci/compat newest $(PYTHON)
 
-fuzz: $(STAMP) ## 20 000 damaged inputs of every reader, an hour or more; counts to benchmarks/results
+fuzz: $(STAMP) ## 20 000 damaged inputs of every reader, some forty minutes of a core; counts to benchmarks/results
 	$(BIN)/python -m tests.fuzzing --keep
 
 clean: ## remove caches and built packages (keeps .venv and out/)

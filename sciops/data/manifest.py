@@ -80,8 +80,7 @@ def read_manifest(path: Path) -> dict:
         raise StoreError(
             f"{path} has schema {schema!r}, this version reads up to {SCHEMA}; upgrade sciops"
         )
-    signed = {key: value for key, value in manifest.items() if key != "hash"}
-    if digest(canonical(signed)) != manifest.get("hash") or not _plain_files(files):
+    if not _signed(manifest) or not _plain_files(files):
         raise StoreError(f"{file} is damaged: its hash does not fit; {REMEDY}")
     return manifest
 
@@ -147,6 +146,14 @@ def sync(path: Path) -> None:
             os.close(descriptor)
 
 
+def _signed(manifest: Mapping) -> bool:
+    try:
+        text = canonical({key: value for key, value in manifest.items() if key != "hash"})
+    except ValueError:  # not a number, which no manifest has
+        return False
+    return digest(text) == manifest.get("hash")
+
+
 def _plain_files(files) -> bool:
     """Sizes and hashes by name, and no name leads out of the store."""
     return (
@@ -192,6 +199,7 @@ def _check_metadata(file: Path, sizes: dict[str, int]) -> None:
         shape, dtype, codecs = node["shape"], node["data_type"], node["codecs"]
         chunk = node["chunk_grid"]["configuration"]["chunk_shape"]
         counts = [math.ceil(length / step) for length, step in zip(shape, chunk, strict=True)]
+        along, *across = counts
         separator = node["chunk_key_encoding"]["configuration"]["separator"]
     except (ValueError, TypeError, KeyError, ZeroDivisionError, OverflowError, RecursionError):
         raise StoreError(f"{file} is damaged: no metadata of an array; {REMEDY}") from None
@@ -203,7 +211,7 @@ def _check_metadata(file: Path, sizes: dict[str, int]) -> None:
         )
     found = {name: size for name, size in sizes.items() if name != METADATA}
     size = math.prod(chunk) * np.dtype(dtype).itemsize + 4
-    number = counts[0] if counts[1:] == [1] * (len(counts) - 1) else math.prod(counts)
+    number = along if set(across) <= {1} else math.prod(counts)
     if number != len(found) or found != _chunk_sizes(number, len(counts), size):
         raise StoreError(
             f"{file} declares shape {shape} in {number} chunks of {size} bytes; "

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .generation import check_space, clear, is_there, only_process, publish
-from .manifest import describe, list_files
+from .manifest import REMEDY, describe, list_files
 from .parts import Site, writing
 from .schema import CHUNK_BYTES, DTYPES, SCHEMA, StoreError, canonical, create_array, digest, plain
 from .store import open_store
@@ -44,6 +44,8 @@ def open_ragged(path: str | Path, full: bool = False) -> "xr.DataTree":
     for split in tree.children.values():
         if NUMBERS in split.dims:
             raise StoreError(f"{path} is a store of samples, not a ragged one; use open_store")
+        if NUMBERS not in split.variables:
+            raise StoreError(f"{path} is damaged: {split.name} has no {NUMBERS!r}; {REMEDY}")
         split.dataset = split.to_dataset().drop_vars(NUMBERS)
     return tree
 

@@ -21,6 +21,15 @@ if TYPE_CHECKING:
     import xarray as xr
 
 LEAST = 1024  # a size that no description is refused for
+_WRONG = (
+    LookupError,
+    TypeError,
+    ValueError,
+    ArithmeticError,
+    RuntimeError,
+    AttributeError,
+    OSError,
+)
 
 
 def open_run(path: str | Path) -> AbstractRun:
@@ -53,13 +62,15 @@ def open_run(path: str | Path) -> AbstractRun:
         model.load_state_dict(tensors)
         metrics = {k: math.nan if v is None else v for k, v in description["metrics"].items()}
         history = _history(path / "metrics.csv", config["training"]["epochs"])
-    except (KeyError, TypeError, ValueError, RuntimeError, AttributeError, OSError) as error:
-        written = description.get("versions", {}).get("sciops", "another program")
+        kind = _kind_of(config["name"])
+    except _WRONG as error:
+        versions = description.get("versions")
+        written = versions.get("sciops") if isinstance(versions, Mapping) else None
         raise CheckpointError(
             f"{path} is not a run that this version of sciops, {__version__}, can open ({error}); "
-            f"it was written by {written}; copy the whole folder again, or train again"
+            f"it was written by {written or 'another program'}; copy the whole folder again, or "
+            "train again"
         ) from error
-    kind = _kind_of(config["name"])
     run = kind(model.eval(), task, config, metrics, history, path)
     run.data_marks = description.get("data", {})
     return run

@@ -9,6 +9,8 @@ Pillow decodes a few common formats, after the size in the header was compared w
 a small file can declare a picture that fills the memory.
 """
 
+import io
+import os
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -27,6 +29,7 @@ WIDE = ("I;16", "I;16B", "I;16L")  # grey of 16 bits
 COLOUR = ("P", "PA", "RGB", "RGBA", "CMYK", "YCbCr")
 SPLITS = ("train", "val", "test")
 MOST_PIXELS = 2**25  # of one image
+BLOCK = 2**16  # bytes that are read without asking how many there are
 BILINEAR = 2  # Pillow's number for it
 
 
@@ -126,7 +129,7 @@ def _opened(path: Path) -> Iterator:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", Image.DecompressionBombWarning)
-            with Image.open(path, formats=FORMATS) as image:
+            with _Bounded(io.FileIO(path)) as file, Image.open(file, formats=FORMATS) as image:
                 _check_header(path, image)
                 yield image
     except ReadError:
@@ -135,6 +138,15 @@ def _opened(path: Path) -> Iterator:
         raise ReadError(
             f"{path} is damaged, too large or none of {', '.join(FORMATS)}: {error}; save it anew"
         ) from None
+
+
+class _Bounded(io.BufferedReader):
+    """A file that is not asked for more than it holds: lengths in it may be lies."""
+
+    def read(self, size: int | None = -1) -> bytes:
+        if size is not None and size > BLOCK:
+            size = min(size, max(0, os.fstat(self.fileno()).st_size - self.tell()))
+        return super().read(size)
 
 
 def _check_header(path: Path, image) -> None:

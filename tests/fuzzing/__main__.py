@@ -5,7 +5,6 @@ any input ended in another way than promised; `--only NUMBER` shows one input ag
 """
 
 import argparse
-import tempfile
 import time
 from collections import Counter
 from math import inf
@@ -14,7 +13,7 @@ from pathlib import Path
 import pandas as pd
 
 from .readers import READERS
-from .sandbox import OUTCOMES, PROMISED, judged, subject_of, verdicts, write_subject
+from .sandbox import OUTCOMES, PROMISED, judged, scratch, subject_of, verdicts, write_subject
 
 RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"
 SHOWN = 8  # failures of a reader
@@ -46,8 +45,8 @@ def main() -> int:
 def _fuzzed(name: str, count: int, seed: int, seconds: float) -> dict:
     counts, slowest, peak, shown = Counter(), 0.0, 0, set()
     end = time.monotonic() + seconds
-    with tempfile.TemporaryDirectory() as folder:
-        for verdict in verdicts(READERS[name], range(count), Path(folder), seed=seed):
+    with scratch() as folder:
+        for verdict in verdicts(READERS[name], range(count), folder, seed=seed):
             counts[verdict.outcome] += 1
             slowest, peak = max(slowest, verdict.seconds), max(peak, verdict.bytes)
             if time.monotonic() > end:
@@ -58,11 +57,12 @@ def _fuzzed(name: str, count: int, seed: int, seconds: float) -> dict:
                 print(
                     f"  {name} --only {verdict.number}: {verdict.outcome}, {verdict.detail[:300]}"
                 )
-    count = counts.total()
+    done = counts.total()
     numbers = {outcome: counts[outcome] for outcome in OUTCOMES}
-    print(f"{name}: {count} inputs, {numbers}, slowest {slowest:.2f} s", flush=True)
+    cut = f", cut by time before {count}" if done < count else ""
+    print(f"{name}: {done} inputs{cut}, {numbers}, slowest {slowest:.2f} s", flush=True)
     return {
-        **dict(reader=name, inputs=count, seed=seed),
+        **dict(reader=name, inputs=done, asked=count, seed=seed),
         **numbers,
         **dict(slowest_seconds=round(slowest, 2), most_mib=round(peak / 2**20)),
     }
@@ -84,20 +84,20 @@ def keep(rows: list[dict], folder: Path = RESULTS) -> None:
     about = (
         "# Damaged files\n\nDamaged inputs of every reader and how they ended (`python -m "
         "tests.fuzzing --keep`): read, or refused with a message of ours, as promised; everything "
-        "else would be a fault.\n"
+        "else would be a fault. Fewer inputs than asked were cut by time.\n"
     )
     (folder / "fuzzing.md").write_text(f"{about}\n{text}\n", encoding="utf-8")
 
 
 def _show(name: str, seed: int, number: int) -> int:
     subject = subject_of(READERS[name], seed, number)
-    with tempfile.TemporaryDirectory() as folder:
-        write_subject(Path(folder) / "subject", subject)
-        outcome, detail = judged(READERS[name], Path(folder) / "subject")
+    with scratch() as folder:
+        write_subject(folder / "subject", subject)
+        outcome, detail = judged(READERS[name], folder / "subject")
         print({file: (len(data), data[:200]) for file, data in subject.items()})
         print(outcome, detail)
         if outcome not in PROMISED:
-            READERS[name].read(Path(folder) / "subject")
+            READERS[name].read(folder / "subject")
     return int(outcome not in PROMISED)
 
 

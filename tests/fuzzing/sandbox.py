@@ -19,6 +19,7 @@ import os
 import resource
 import shutil
 import sys
+import tempfile
 import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,6 +33,9 @@ from .mutations import damaged, damaged_json, damaged_lines
 from .reader import Reader, Subject
 
 SECONDS, MEMORY = 10, 2**30
+SHARED = Path(
+    "/dev/shm"
+)  # files in memory: making and removing them takes most of the time on disks
 PROMISED = ("read", "refused")
 OUTCOMES = (*PROMISED, "foreign", "memory", "hang", "crash", "escape")
 HOUSE = str(Path(sciops.__file__).parent)
@@ -53,6 +57,14 @@ class Verdict(NamedTuple):
     detail: str
     seconds: float
     bytes: int
+
+
+@contextlib.contextmanager
+def scratch() -> Iterator[Path]:
+    """An empty folder, in memory where there is such a place, that is removed at the end."""
+    place = SHARED if os.access(SHARED, os.W_OK) else None
+    with tempfile.TemporaryDirectory(dir=place) as folder:
+        yield Path(folder)
 
 
 def subject_of(reader: Reader, seed: int, number: int) -> Subject:

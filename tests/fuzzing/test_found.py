@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 import xarray as xr
 
+import sciops
 from sciops.checkpoint import CheckpointError
 from sciops.config import Optimisation, Training, training_from
 from sciops.cosmic.fits_files import read_exposures
 from sciops.data.files import ReadError, read_arrays
+from sciops.data.ragged_store import open_ragged
 from sciops.data.samples import task_of
 from sciops.data.store import StoreError, open_store
 from sciops.proteins.pdnet import pdnet_names
@@ -23,7 +25,7 @@ from sciops.runs.grammar_result import read_grammar_search
 from sciops.searching.result import load_search
 from sciops.studies.study import read_study
 from sciops.task import task_from
-from sciops.vision.folders import read_folder
+from sciops.vision.folders import _Bounded, read_folder
 from tests.data.toy import toy
 from tests.search_toy import LeNet
 from tests.studies import term_toy
@@ -86,6 +88,17 @@ def test_small_pictures_that_declare_large_ones(tmp_path):
         read_folder(tmp_path / "in")
 
 
+def test_pictures_whose_pieces_declare_gigabytes(tmp_path):
+    whole = file_readers._images()[0]["cats/a.png"]
+    place = whole.index(b"IDAT") - 4
+    write_subject(tmp_path / "in", {"cats/a.png": whole[:place] + b"\xff" + whole[place + 1 :]})
+    with _Bounded(io.FileIO(tmp_path / "in/cats/a.png")) as file:
+        assert file.read(2**40) == (tmp_path / "in/cats/a.png").read_bytes()
+    found, _ = read_folder(tmp_path / "in")
+    write_subject(tmp_path / "in", {"cats/a.png": whole})
+    np.testing.assert_equal(found["all"].images, read_folder(tmp_path / "in")[0]["all"].images)
+
+
 def test_structures_whose_atoms_biopython_half_knows(tmp_path):
     write_subject(tmp_path / "in", subject_of(READERS["pdb"], 0, 1273))
     with pytest.raises(ValueError, match="is damaged: AttributeError"):
@@ -109,6 +122,43 @@ def test_manifests_whose_entries_are_no_pairs(tmp_path):
     write_subject(tmp_path / "s", sign_store({**subject, name: json.dumps(manifest).encode()}))
     with pytest.raises(StoreError, match="is damaged"):
         open_store(tmp_path / "s")
+
+
+def test_manifests_with_numbers_that_are_none(tmp_path):
+    subject = dict(folder_readers._stores()[0])
+    name = next(n for n in subject if n.endswith("manifest.json"))
+    manifest = {**json.loads(subject[name]), "more": float("nan")}
+    write_subject(tmp_path / "s", {**subject, name: json.dumps(manifest).encode()})
+    with pytest.raises(StoreError, match="its hash does not fit"):
+        open_store(tmp_path / "s")
+
+
+def test_arrays_without_dimensions(tmp_path):
+    subject = dict(folder_readers._stores()[0])
+    node = json.loads(subject["train/u/zarr.json"])
+    node["chunk_grid"]["configuration"]["chunk_shape"] = node["shape"] = []
+    subject["train/u/zarr.json"] = json.dumps(node).encode()
+    write_subject(tmp_path / "s", sign_store(subject))
+    with pytest.raises(StoreError, match="no metadata of an array"):
+        open_store(tmp_path / "s")
+
+
+def test_ragged_stores_without_numbers(tmp_path):
+    subject = folder_readers._ragged()[0]
+    manifest = next(n for n in subject if n.endswith("manifest.json"))
+    left = {n: d for n, d in subject.items() if not n.startswith("train/sample/")}
+    about = json.loads(subject[manifest])
+    about["files"] = {n: f for n, f in about["files"].items() if n in left}
+    write_subject(tmp_path / "s", sign_store({**left, manifest: json.dumps(about).encode()}))
+    with pytest.raises(StoreError, match="train has no 'sample'"):
+        open_ragged(tmp_path / "s")
+
+
+@pytest.mark.parametrize("number", [2530, 2648, 4049, 7248, 16027])
+def test_runs_with_descriptions_of_something_else(tmp_path, number):
+    write_subject(tmp_path / "r", subject_of(READERS["run"], 0, number))
+    with pytest.raises(CheckpointError, match="r is not a run that this version"):
+        sciops.open_run(tmp_path / "r")
 
 
 @pytest.mark.parametrize(
