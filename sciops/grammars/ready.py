@@ -7,6 +7,7 @@
     activations                 activation functions of ResNet-20
     digits                      800 small networks, for benchmarks that train them all
     digits-cells                640 of more levels, which repeat one cell, for the same
+    digits-stages               288 that differ in their stages and in one cell, for the same
 
 Names of primitives are those of `sciops.backbones.term_primitives`.  FNO is a term of `fields`.
 """
@@ -92,6 +93,17 @@ ACT  -> relu | tanh
 OP   -> conv3 | conv1 | depthwise3 | fourier4 | avg_pool
 NORM -> batch | id
 """
+STAGES_MACRO = """
+NET   -> Linear2(lift8, BODY)
+BODY  -> Linear2(STAGE, STAGE) | Linear3(STAGE, down, STAGE) | Linear4(down, STAGE, down, STAGE)
+STAGE -> Linear1(motif) | Linear3(motif, motif, motif) | Residual2(motif, id, motif)
+       | Residual3(motif, motif, id, motif)
+"""
+STAGES_CELL = """
+CELL -> Linear2(OP, ACT)
+OP   -> conv3 | conv5 | dilated3
+ACT  -> relu | tanh
+"""
 
 
 @dataclass(frozen=True)
@@ -123,6 +135,7 @@ NAMES = (
     "activations",
     "digits",
     "digits-cells",
+    "digits-stages",
 )
 
 
@@ -152,5 +165,8 @@ def ready_space(name: str, n_axes: int = 2) -> ReadySpace:
         return ReadySpace(name, grammar, "activations", connected=False, dense=False)
     if name == "digits-cells":
         grammar = with_motif(parse_grammar(DIGITS_MACRO), parse_grammar(DIGITS_CELL))
+        return ReadySpace(name, grammar, "fields", connected=False, dense=False)
+    if name == "digits-stages":
+        grammar = with_motif(parse_grammar(STAGES_MACRO), parse_grammar(STAGES_CELL))
         return ReadySpace(name, grammar, "fields", connected=False, dense=False)
     return ReadySpace(name, parse_grammar(DIGITS), "fields", connected=False, dense=False)

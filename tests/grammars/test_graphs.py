@@ -84,7 +84,7 @@ def slow_graph(term: Term, topologies) -> tuple[list[str], set[tuple], int]:
 
 
 @pytest.mark.parametrize(
-    "name", ["fields", "nasbench201-cell", "digits", "digits-cells", "activations"]
+    "name", ["fields", "nasbench201-cell", "digits", "digits-cells", "digits-stages", "activations"]
 )
 def test_graphs_are_those_of_the_slow_construction(name):
     grammar = ready_space(name).grammar

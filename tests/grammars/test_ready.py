@@ -16,6 +16,7 @@ def test_sizes():
     assert size(ready_space("digits").grammar, distinct=True) == 800
     assert len(list(all_terms(ready_space("digits").grammar))) == 800
     assert size(ready_space("digits-cells").grammar, distinct=True) == 640
+    assert size(ready_space("digits-stages").grammar, distinct=True) == 288
     fields = ready_space("fields").grammar
     assert 15 < math.log10(size(fields, distinct=True, connected=True)) < 16
     assert size(ready_space("nasbench201-cell").grammar, connected=True) == 15_284

@@ -16,7 +16,7 @@ from sciops.grammars.term import Term, parse_term
 from sciops.grammars.variation import crossover, mutate, sites
 from tests.grammars.grammar_toys import TEXTS, toy
 
-READY = ("fields", "nasbench201-cell", "activations", "digits", "digits-cells")
+READY = ("fields", "nasbench201-cell", "activations", "digits", "digits-cells", "digits-stages")
 SAMPLERS = {
     (name, connected): Sampler(toy(name)[0], depth=toy(name)[1], connected=connected)
     for name in TEXTS
