@@ -11,9 +11,11 @@ back as they were, tensors on the CPU (see `plain_state` for the details).
 
 A process killed at any moment leaves the earlier save or the new one.  For a model, which is two
 files, the new pair is prepared as `.model.ready`; its JSON replaces the old one, which makes it the
-model, and then its tensors do.  In between `load_model` finds them in `.model.ready`.
+model, and then its tensors do.  In between `load_model` finds them in `.model.ready`, and
+`settle_model` brings them to their place.
 """
 
+import contextlib
 import random
 import re
 import shutil
@@ -90,6 +92,17 @@ def save_model(folder: str | Path, tensors: dict[str, Tensor], description: dict
         publish(ready / "model.json", folder / "model.json")  # from now on this is the model
         _finish(folder)
     return folder / "model.json"
+
+
+def settle_model(folder: str | Path) -> None:
+    """Bring a model to its place, if it was published by a process that was killed before that.
+
+    It can be loaded as it is, too, so that a folder that cannot be written to is no error.
+    """
+    folder = Path(folder)
+    if (folder / ".model.ready").exists():
+        with contextlib.suppress(CheckpointError), writing(folder):
+            _finish(folder)
 
 
 def _finish(folder: Path) -> None:

@@ -33,6 +33,7 @@ from sciops.checkpoint import (
     save_model,
     save_state,
     set_rng_state,
+    settle_model,
 )
 from sciops.plain_state import COMPLEX, MAX_DEPTH, REAL
 
@@ -462,6 +463,34 @@ def test_an_unpublished_model_half_removed_is_never_mixed_in(tmp_path, monkeypat
     with pytest.raises(Killed):
         save_model(tmp_path, {}, {})
     assert_same(load_model(tmp_path)[0], {"a": torch.zeros(3)})
+
+
+def test_a_published_model_is_brought_to_its_place(tmp_path, monkeypatch):
+    save_model(tmp_path, {"a": torch.zeros(3)}, {})
+    finish = checkpoint._finish
+    monkeypatch.setattr(checkpoint, "_finish", killed_second_time(finish))
+    with pytest.raises(Killed):
+        save_model(tmp_path, {"a": torch.ones(3)}, {})
+    monkeypatch.undo()
+    assert temporaries(tmp_path) == [".model.ready"]
+    assert_same(load_model(tmp_path)[0], {"a": torch.ones(3)})
+    settle_model(tmp_path)
+    assert temporaries(tmp_path) == []
+    assert_same(load_model(tmp_path)[0], {"a": torch.ones(3)})
+    settle_model(tmp_path)
+    assert_same(load_model(tmp_path)[0], {"a": torch.ones(3)})
+
+
+def killed_second_time(function):
+    calls = []
+
+    def called(*arguments):
+        calls.append(arguments)
+        if len(calls) == 2:
+            raise Killed
+        return function(*arguments)
+
+    return called
 
 
 def test_a_state_removed_while_it_is_read_gives_way_to_the_newer_one(tmp_path, monkeypatch):

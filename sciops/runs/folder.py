@@ -15,7 +15,7 @@ from pytorch_lightning.utilities import rank_zero_only
 
 from sciops import claims
 from sciops.atomic import write_text
-from sciops.checkpoint import save_model
+from sciops.checkpoint import save_model, settle_model
 from sciops.data.schema import canonical, digest
 from sciops.operators import arch_parameters
 from sciops.operators.operator import notes_of
@@ -55,7 +55,10 @@ def claim(out: str | Path | None, config: dict[str, Any]) -> tuple[Path, bool]:
     name = f"{config['name']}-{config['op']}-{digest(canonical(config))[:8]}"
     path = (RUNS / name if out is None else Path(out)).resolve()
     claims.claim(path, RUN, config)
-    return path, (path / "model.json").exists()
+    finished = (path / "model.json").exists()
+    if finished and is_first_process():
+        settle_model(path)
+    return path, finished
 
 
 @contextlib.contextmanager

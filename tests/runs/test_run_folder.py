@@ -15,6 +15,7 @@ import sciops.atomic
 import sciops.claims
 import sciops.runs.folder
 from sciops.atomic import write_text, writing
+from sciops.checkpoint import save_model
 from sciops.data.samples import task_of
 from sciops.runs.folder import as_json, claim, finish, only_process, versions
 from sciops.runs.run import Run
@@ -36,6 +37,16 @@ def test_a_new_folder_is_claimed_and_taken_up_again(tmp_path):
     assert claim(path, CONFIG) == (path, False)
     (path / "model.json").touch()
     assert claim(path, CONFIG) == (path, True)
+
+
+def test_a_model_that_was_published_by_a_killed_process_is_brought_to_its_place(tmp_path):
+    path, _ = claim(tmp_path / "run", CONFIG)
+    save_model(path, {"a": torch.ones(3)}, {})
+    whole = files(path)
+    (path / ".model.ready").mkdir()
+    (path / "model.safetensors").rename(path / ".model.ready" / "model.safetensors")
+    assert claim(path, CONFIG) == (path, True)
+    assert files(path) == whole
 
 
 @pytest.mark.parametrize(
