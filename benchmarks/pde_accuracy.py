@@ -43,11 +43,14 @@ ONE_GRID = {  # their kernels mean something else on another grid
     "unet": dict(resolution=85, coarse=None),
 }
 PAPER_GRID = dict(name="darcy", resolution=22, n_train=200, n_test=80, recipe="paper", epochs=20)
+DARCY = dict(
+    **dict(name="darcy", resolution=[43, 85], coarse=0.85, epochs=80, own=ONE_GRID),
+    **dict(n_train=1000, n_val=100, n_test=400),
+)
+FINER = {op: dict(frequencies=16) for op in ("xd", "fno")}
 PROBLEMS: dict[str, dict[str, Any]] = {
-    "darcy": dict(
-        **dict(name="darcy", resolution=[43, 85], coarse=0.85, epochs=80, own=ONE_GRID),
-        **dict(n_train=1000, n_val=100, n_test=400),
-    ),
+    "darcy": DARCY,
+    "darcy-slopes": DARCY | dict(h1=0.5, own=ONE_GRID | FINER),
     "darcy-small": dict(
         **dict(name="darcy", resolution=43, n_train=320, n_test=80, epochs=40),
         own={"conv": dict(taps=3)},

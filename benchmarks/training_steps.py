@@ -1,6 +1,7 @@
 """Time of a training step of whole networks, side by side in one process.
 
     python -m benchmarks.training_steps            85², batch 20, as in the published Darcy setting
+    python -m benchmarks.training_steps --frequencies 16        of xd and fno, instead of 12
 
 All take turns, so that a slow minute hits all alike; memory is kept as in training.
 """
@@ -21,10 +22,11 @@ from sciops.operators.heap import kept_heap
 from sciops.training import make_optimiser
 
 
-def training_step(op: str, samples: MemorySamples):
+def training_step(op: str, samples: MemorySamples, frequencies: int | None = None):
     """A function that takes one step."""
     torch.manual_seed(0)
-    model = make_backbone(samples.task, op).fit(samples.x, samples.y)
+    options = {"frequencies": frequencies} if op in ("xd", "fno") else {}
+    model = make_backbone(samples.task, op, **options).fit(samples.x, samples.y)
     optimiser = make_optimiser(list(model.parameters()), Optimisation(1e-3))
 
     def step() -> None:
@@ -42,11 +44,13 @@ def main() -> None:
     parser.add_argument("--resolution", type=int, default=85)
     parser.add_argument("--batch", type=int, default=20)
     parser.add_argument("--repeats", type=int, default=9)
+    parser.add_argument("--frequencies", type=int, help="of xd and fno; 12 if not given")
     chosen = parser.parse_args()
     ds = sciops.generate("darcy", n=chosen.batch, resolution=chosen.resolution, progress=False)
     samples, ops = MemorySamples(ds), chosen.ops.split(",")
     with kept_heap():
-        seconds = side_by_side([training_step(op, samples) for op in ops], chosen.repeats)
+        steps = [training_step(op, samples, chosen.frequencies) for op in ops]
+        seconds = side_by_side(steps, chosen.repeats)
     table = pd.DataFrame({"op": ops, "ms": [f"{1e3 * s:.0f}" for s in seconds]})
     table[f"{ops[0]} takes"] = [f"{seconds[0] / s:.2f} of it" for s in seconds]
     print(markdown(table))

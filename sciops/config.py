@@ -63,6 +63,7 @@ class Training:
           before the last; None draws one of the grids at random for each batch
     symmetries: of the equation; each batch is mapped by a random member of these groups (see
           sciops.data.symmetries)
+    h1:   what is made small is the relative error + h1 · relative H¹ error, so that slopes count
     """
 
     epochs: int
@@ -73,6 +74,7 @@ class Training:
     seed: int = 0
     coarse: float | None = None
     symmetries: tuple[str, ...] = ()
+    h1: float = 0.0
 
     def __post_init__(self):
         for name, least in (("epochs", 1), ("batch_size", 1), ("seed", 0)):
@@ -85,15 +87,18 @@ class Training:
             raise ValueError(
                 f"coarse={self.coarse!r} must be a share of the epochs, from 0 to below 1"
             )
+        if not isinstance(self.h1, int | float) or not 0 <= self.h1 < math.inf:
+            raise ValueError(f"h1={self.h1!r} must be a number, and not negative")
 
     def as_dict(self) -> dict[str, Any]:
-        """As JSON holds it.
+        """As JSON holds it; without h1 where it is not used, as before there was one.
 
         >>> rates = Optimisation(1e-3), Optimisation(1e-2)
         >>> training_from(Training(5, 8, *rates).as_dict()) == Training(5, 8, *rates)
         True
         """
-        return {**dataclasses.asdict(self), "symmetries": list(self.symmetries)}
+        values = {**dataclasses.asdict(self), "symmetries": list(self.symmetries)}
+        return {key: value for key, value in values.items() if key != "h1" or value}
 
 
 OPTIMISATION = ("rate", "decay", "warmup", "clip")  # what a user may change of an optimiser

@@ -73,11 +73,12 @@ class Loop(pl.LightningModule):
         error: Error,
         units: Units = samples_in,
         keep_best: bool = False,
+        slopes: Error | None = None,
     ):
         super().__init__()
         self.automatic_optimization = False
         self.model, self.how, self.sampler, self.folder = model, how, sampler, folder
-        self.error, self.units, self.keep_best = error, units, keep_best
+        self.error, self.units, self.keep_best, self.slopes = error, units, keep_best, slopes
         self.coords = None if coords is None else tuple(coords)
         self.searchables = searchables(model)
         self.at_epoch_end, self.first_epoch = at_epoch_end, 0
@@ -120,11 +121,12 @@ class Loop(pl.LightningModule):
         if self.how.symmetries:
             chance = np.random.default_rng([self.how.seed, self.epoch, index])
             batch, coords = transformed(batch, self.how.symmetries, chance, coords)
-        errors = self._errors(batch, coords)
+        errors, rough = self._judged(batch, coords)
         size = self.sampler.size(index)
         shares = self.sampler.shares(size)  # torch averages over processes
         total, count = errors.sum() * shares, self.units(batch.y).sum() * shares
-        loss = total if self.how.loss == "sum" else total / size
+        loss = (errors + rough).sum() * shares
+        loss = loss if self.how.loss == "sum" else loss / size
         if not torch.isfinite(loss):
             raise self._failed(f"the loss became {loss.item()} in batch {index + 1}")
         self.descend(self.with_penalties(loss))
@@ -159,9 +161,18 @@ class Loop(pl.LightningModule):
         """What else the history says of an epoch."""
         return notes_of(self.model)
 
+    def _judged(self, batch: Batch, coords: tuple[Tensor, ...] | None) -> tuple[Tensor, Any]:
+        """The errors of a batch, and what slopes add to them in training."""
+        if not self.how.h1:
+            return self._errors(batch, coords), 0.0
+        predicted = self._predicted(batch, coords)
+        return self.error(predicted, batch.y), self.how.h1 * self.slopes(predicted, batch.y)
+
     def _errors(self, batch: Batch, coords: tuple[Tensor, ...] | None) -> Tensor:
-        predicted = self.model(batch.x) if coords is None else self.model(batch.x, coords)
-        return self.error(predicted, batch.y)
+        return self.error(self._predicted(batch, coords), batch.y)
+
+    def _predicted(self, batch: Batch, coords: tuple[Tensor, ...] | None) -> Tensor:
+        return self.model(batch.x) if coords is None else self.model(batch.x, coords)
 
     def _failed(self, how: str) -> TrainingFailed:
         return TrainingFailed(
@@ -231,6 +242,7 @@ def fit(
     error: Error = relative_l2,
     units: Units = samples_in,
     keep_best: bool = False,
+    slopes: Error | None = None,
     coords: Sequence[Tensor] | None = None,
     folder: str | Path | None = None,
     at_epoch_end: Callable[[list[dict]], None] = lambda rows: None,
@@ -251,6 +263,7 @@ def fit(
     error: of predictions and targets, (batch,); what is made small, and gives the history its names
     units: of targets, (batch,), such as the frames of a sequence; the history has errors per unit
     keep_best: end with the model of the epoch with the least validation error, not of the last
+    slopes: a second error, how.h1 times which is added in training; the history does not have it
     coords: points of each axis in units of its length; None is the uniform grid
     folder: where the state is kept after every epoch; a run that is there already goes on
     at_epoch_end: is given the rows of the history so far
@@ -271,9 +284,10 @@ def fit(
     folder = None if folder is None else Path(folder)
     if keep_best and val is None:
         raise ValueError("keep_best chooses an epoch by its validation error: give val=…")
-    loop = make_loop(
-        model.train(), how, sampler, folder, at_epoch_end, coords, error, units, keep_best
-    )
+    if how.h1 and slopes is None:
+        raise ValueError(f"h1={how.h1} weighs an error of slopes: give slopes=…")
+    judged = error, units, keep_best, slopes
+    loop = make_loop(model.train(), how, sampler, folder, at_epoch_end, coords, *judged)
     _resume(loop)
     left = how.epochs - loop.first_epoch
     if left > 0:

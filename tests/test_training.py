@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+from functools import partial
 from itertools import chain
 from pathlib import Path
 
@@ -18,6 +19,7 @@ import sciops.training
 from sciops.backbones.ccnn_sizes import Sizes
 from sciops.checkpoint import CheckpointError
 from sciops.config import CHANGES, Optimisation, Training, changed, training_from
+from sciops.metrics.field import relative_h1, relative_l2
 from sciops.operators import arch_parameters, weight_parameters
 from sciops.training import ShuffledBatches, TrainingFailed, fit, make_optimiser, rate_factor
 from sciops.training_bar import bar_is_wanted
@@ -103,6 +105,34 @@ def test_sum_and_mean_differ_by_the_batch_for_sgd():
         models.append(values(model))
     for a, b in zip(*models, strict=True):
         torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-5)
+
+
+def test_slopes_count_in_the_loss_and_not_in_the_history():
+    """One step of SGD on one batch is that of the sum of both errors, worked out by hand."""
+    data = samples(5)
+    sgd = Optimisation(1e-2, "sgd", schedule="constant")
+    slopes = partial(relative_h1, periodic=(True,), lengths=(1.0,))
+    model, by_hand = model_for(data), model_for(data)
+    history = fit(model, data, None, Training(1, 5, sgd, sgd, h1=0.5), slopes=slopes)
+    predicted = by_hand(data.x)
+    errors = relative_l2(predicted, data.y)
+    (errors + 0.5 * slopes(predicted, data.y)).mean().backward()
+    for trained, start in zip(model.parameters(), by_hand.parameters(), strict=True):
+        torch.testing.assert_close(trained, start - 1e-2 * start.grad)
+    assert history["train_relative_l2"].iloc[0] == pytest.approx(errors.mean().item(), rel=1e-5)
+
+
+def test_without_slopes_there_is_nothing_to_weigh():
+    data = samples(5)
+    with pytest.raises(ValueError, match=r"h1=0.5 weighs an error of slopes: give slopes=…"):
+        fit(model_for(data), data, None, quick(1, h1=0.5))
+    with pytest.raises(ValueError, match="h1=-1 must be a number, and not negative"):
+        quick(1, h1=-1)
+
+
+def test_configurations_without_slopes_are_those_of_earlier_versions():
+    assert "h1" not in quick(1).as_dict()
+    assert training_from(quick(1, h1=0.25).as_dict()) == quick(1, h1=0.25)
 
 
 def test_nan_stops_with_advice():

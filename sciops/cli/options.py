@@ -55,6 +55,10 @@ Augment = Annotated[
 Coarse = Annotated[
     float | None, typer.Option(help="of several grids: share of the epochs before the last one")
 ]
+Slopes = Annotated[
+    float | None,
+    typer.Option(help="weight of slopes, the relative H¹ error, in what is made small"),
+]
 Setting = Annotated[
     list[str] | None,
     typer.Option(

@@ -29,8 +29,9 @@ def command_of(config: dict[str, Any]) -> str:
     source = {"recipe": config["recipe"], **_source(config)}
     counts = {name: data[name] for name in COUNTS}
     how = {name: training[name] for name in ("epochs", "batch_size")} | {"seed": config["seed"]}
-    if training.get("coarse") is not None:  # older runs have none
-        how["coarse"] = training["coarse"]
+    for name in ("coarse", "h1"):
+        if training.get(name) is not None:  # older runs have none
+            how[name] = training[name]
     if model["forecast"] is not None:
         how["forecast"] = model["forecast"]
     others = {

@@ -1,11 +1,12 @@
 """`train_pde`: from the name of an equation, or your own data, to a trained and judged model."""
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from torch import nn
+from torch import Tensor, nn
 from torch.utils.data import Dataset
 
 from sciops.config import changed
@@ -18,7 +19,7 @@ from sciops.data.windows import WindowSamples
 from sciops.domains import domain_named
 from sciops.evaluation.grids import coords_of, trained_grid
 from sciops.memory import memory_there
-from sciops.metrics.field import relative_l2
+from sciops.metrics.field import relative_h1, relative_l2
 from sciops.task import Task
 
 from .frame import AtEpochEnd, carried_out
@@ -49,6 +50,7 @@ def train_pde(
     forecast: str | None = None,
     augment: bool | None = None,
     coarse: float | None = None,
+    h1: float | None = None,
     out: str | Path | None = None,
     at_epoch_end: AtEpochEnd | None = None,
     progress: bool = True,
@@ -73,6 +75,8 @@ def train_pde(
                 leaves it to the recipe
     coarse:     of several resolutions, the share of the epochs that all but the last have, each in
                 its turn, before the last; None draws one of them for each batch
+    h1:         weight of the relative H¹ error, that is of slopes, beside the relative L2 error in
+                what is made small; None leaves it to the recipe
     out:        folder of the run; None is one in runs/ that is named after the settings.  A run
                 that is there already is finished, if need be, and returned
     at_epoch_end: is given the rows of the history after every epoch; what it raises ends training,
@@ -107,6 +111,7 @@ def train_pde(
     return carried_out(
         *(Run, task, config, training, trees[-1], fed),
         error=relative_l2,
+        slopes=_slopes(task),
         coords=coords_of(task, trained_grid(task)),  # None on the grids of our solvers
         out=out,
         at_epoch_end=at_epoch_end,
@@ -143,6 +148,12 @@ def _symmetries(name: str, op: str, attrs: dict[str, Any], task: Task) -> tuple[
         alike = len(set(boundary.values())) == 1
         allowed = [s for s in allowed if s == "swap" and alike]
     return fitting(allowed, task.axes, movable=op not in OF_ONE_GRID)
+
+
+def _slopes(task: Task) -> Callable[[Tensor, Tensor], Tensor]:
+    """The relative H¹ error, lengths being 1, as if the points were evenly spaced."""
+    periodic = tuple(axis.periodic for axis in task.axes)
+    return partial(relative_h1, periodic=periodic, lengths=(1.0,) * len(periodic))
 
 
 def _training_samples(samples: list[MemorySamples], forecast: str | None):

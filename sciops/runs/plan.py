@@ -57,6 +57,7 @@ def planned(
     forecast: str | None,
     augment: bool | None,
     coarse: float | None,
+    h1: float | None,
     progress: bool,
     options: Mapping[str, Any],
     **machine,
@@ -65,7 +66,7 @@ def planned(
     forecast = _forecast(name, forecast)
     parameters, rates, network = _sorted_options(name, op, forecast, options)
     usual = settings(name, op, recipe, forecast)
-    numbers = dict(epochs=epochs, batch_size=batch_size, seed=seed, coarse=coarse)
+    numbers = dict(epochs=epochs, batch_size=batch_size, seed=seed, coarse=coarse, h1=h1)
     training = asked_training(usual.training, **numbers, **rates)
     model = {"op": op, "forecast": forecast, **usual.model, **network}
     counts = {"train": n_train, "val": n_val, "test": n_test}

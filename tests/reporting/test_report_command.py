@@ -31,6 +31,7 @@ def test_generated_data_with_settings_of_every_kind(tmp_path, monkeypatch):
         *("darcy", "xd"),
         resolution=[9, 11],
         coarse=0.5,
+        h1=0.5,
         low=4.0,
         faces="arithmetic",
         rate=2e-3,

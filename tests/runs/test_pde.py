@@ -83,6 +83,7 @@ def errors_of(run) -> list:
         (dict(devices=0), "this machine cannot train with devices=0"),
         (dict(coarse=0.5), "coarse=0.5 divides the epochs among several grids; there is one"),
         (dict(resolution=[9, 12], coarse=1.0), "coarse=1.0 must be a share of the epochs"),
+        (dict(h1="high"), "h1='high' must be a number, and not negative"),
         (dict(resolution=[]), r"resolution=\[\] is empty"),
         (dict(resolution=["a"]), "resolution='a' must be a whole number ≥ 1"),
         (dict(high=-3.0), "high=-3.0 must be a positive number"),
@@ -376,6 +377,19 @@ def test_coarse_grids_first(tmp_path, monkeypatch):
     sizes = [shapes[i : i + 3] for i in range(0, 12, 3)]  # two batches to train, one to validate
     assert [[s[2] for s in epoch] for epoch in sizes] == [[9, 9, 12]] * 2 + [[12] * 3] * 2
     assert run.config["training"]["coarse"] == 0.5
+
+
+@pytest.mark.parametrize("forecast", [None, "3d", "steps"])
+def test_slopes_change_the_training_and_its_configuration(forecast, run, tmp_path):
+    if forecast is None:
+        usual, rough = run, darcy(tmp_path / "rough", h1=0.5)
+    else:
+        ways = ({}, {"h1": 0.5})
+        usual, rough = (
+            flow(tmp_path / str(len(w)), forecast=forecast, epochs=1, **w) for w in ways
+        )
+    assert rough.config["training"]["h1"] == 0.5 and "h1" not in usual.config["training"]
+    assert not same_bits(usual, rough)
 
 
 @pytest.mark.parametrize("forecast", ["3d", "steps"])
