@@ -17,6 +17,8 @@ from sciops.task import Task
 if TYPE_CHECKING:
     import xarray as xr
 
+CORE = 16  # points of a tile whose answers are kept, at least
+
 
 def predict_map(
     model: nn.Module, protein: Protein, task: Task, *, whole: bool | None = None
@@ -32,23 +34,25 @@ def predict_map(
     n, size = len(protein), window_size(task)
     reach = getattr(model, "reach", None)
     whole = reach is not None if whole is None else whole
+    tile = size if reach is None else max(size, 2 * reach + CORE)  # shows a pair all it depends on
     was_training = model.training
     model.eval()
     try:
         with torch.inference_mode():
-            if n > size and whole:
+            if n > size and (whole or n <= tile):
                 everything = input_map(protein, task, slice(None), slice(None))
                 answer = model(torch.from_numpy(everything)[None])[0, 0].numpy()
+            elif n > size and reach is not None:
+                answer = _in_tiles(model, protein, task, tile, reach)
             else:
-                margin = size // 8 if reach is None else min(reach, size // 2 - 8)
-                answer = _in_tiles(model, protein, task, margin)
+                answer = _in_tiles(model, protein, task, size, size // 8)
     finally:
         model.train(was_training)
     return symmetrised(answer)
 
 
-def _in_tiles(model: nn.Module, protein: Protein, task: Task, margin: int) -> np.ndarray:
-    n, size = len(protein), window_size(task)
+def _in_tiles(model: nn.Module, protein: Protein, task: Task, size: int, margin: int) -> np.ndarray:
+    n = len(protein)
     answer = np.empty((n, n), np.float32)
     for tile in tiles((n, n), size, margin):
         x = on_canvas(input_map(protein, task, *tile.window), size, 0.0)

@@ -1,5 +1,8 @@
 """Maps of whole proteins: symmetric, the same in tiles as at once, scored one by one."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import torch
@@ -15,9 +18,9 @@ LONG, SHORT = walk(50, 1, "long"), walk(11, 2, "short")
 TASK = map_task(LONG, window=32)
 
 
-def tower(op: str = "conv", **options) -> nn.Module:
+def tower(op: str = "conv", depth: int = 6, **options) -> nn.Module:
     torch.manual_seed(0)
-    network = distance_network(TASK, op, depth=6, width=4, **options)
+    network = distance_network(TASK, op, depth=depth, width=4, **options)
     network(torch.randn(4, TASK.in_channels, 32, 32))  # statistics to normalise by
     return network
 
@@ -33,6 +36,15 @@ def test_tiles_and_the_whole_agree_and_are_symmetric():
         x = torch.from_numpy(input_map(LONG, TASK, slice(None), slice(None)))
         both = model.eval()(x[None])[0, 0].numpy()
     assert np.allclose(at_once, (both + both.T) / 2, atol=1e-6)
+
+
+@pytest.mark.parametrize(("op", "depth", "length"), [("dilated", 12, 90), ("conv", 34, 60)])
+def test_tiles_are_as_large_as_the_network_reaches(op, depth, length):
+    """Further than the half of a window of 32, of chains longer and shorter than such a tile."""
+    chain, model = walk(length, 3, "longer"), tower(op, depth=depth)
+    assert 2 * model.reach + 16 > 32
+    at_once, in_tiles = (predict_map(model, chain, TASK, whole=whole) for whole in (True, False))
+    assert np.allclose(at_once, in_tiles, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("op", ["dilated", "xd-hybrid", "xd-grid", "unet"])
@@ -74,3 +86,31 @@ def test_what_cannot_be_judged():
         evaluate_maps(model, [replace(LONG, distance=None)], TASK, progress=False)
     with pytest.raises(ValueError, match="'couplings', which 'long' lacks"):
         predict_map(model, replace(LONG, maps={}), TASK)
+
+
+PEAK = """
+import resource, sys
+import torch
+from sciops.backbones.distance_maps import distance_network
+from sciops.evaluation.distance_maps import predict_map
+from sciops.proteins.map_windows import map_task
+from tests.proteins.toy import walk
+
+chain = walk(1500, 1, "very long")
+task = map_task(chain, window=128)
+depth = {} if sys.argv[1] == "unet" else {"depth": 18}
+network = distance_network(task, sys.argv[1], width=64, **depth)
+with torch.no_grad():
+    network(torch.randn(2, task.in_channels, 128, 128))
+assert predict_map(network, chain, task).shape == (1500, 1500)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20)  # of kB
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("op", ["conv", "dilated", "xd-hybrid", "unet"])
+def test_a_chain_of_1500_residues_within_6_gb(op):
+    found = subprocess.run(
+        [sys.executable, "-c", PEAK, op], capture_output=True, text=True, check=True
+    )
+    assert float(found.stdout) < 6
