@@ -3,6 +3,8 @@
     tests/golden/VERSION/NAME/            a run as `open_run` opens it, one epoch of a tiny network
     tests/golden/VERSION/NAME/golden.safetensors      x, an input, and y, what its model predicts
     tests/golden/VERSION/search/          the result of a search, as `load_search` opens it
+    tests/golden/VERSION/trimmed/         the plain network that DNArch found
+    tests/golden/VERSION/store-NAME/      a store of fields, or of proteins, and its values
 
 `python -m tests.golden_runs` adds those of this version that are missing.  What is there is never
 made anew: that later versions can open it is the promise.
@@ -11,6 +13,7 @@ made anew: that later versions can open it is the promise.
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +23,11 @@ from torch import Tensor, nn
 
 import sciops
 from sciops.backbones import CLASSIFIERS
+from sciops.data.ragged_store import write_ragged
+from sciops.data.store import open_store, write
 from sciops.runs import OPERATORS, TASKS
+from sciops.runs.trimming import FOLDER as TRIMMED
+from sciops.runs.trimming import open_trimmed
 from sciops.searching.engine import run_search
 from sciops.searching.result import SearchResult
 from sciops.vision.collection import read_tree as images_of
@@ -38,7 +45,6 @@ PDE = {
     "unet": dict(width=2),
     "term": dict(term=TERM),
 }
-PROTEIN = {"xd-hybrid": dict(channels=2, frequencies=2, taps=3), "unet": dict(depth=None, width=2)}
 PROTEIN = {"xd-hybrid": dict(channels=2, frequencies=2, taps=3), "unet": dict(depth=None, width=2)}
 COSMIC = {
     **{key: dict(hidden=4, frequencies=2) for key in ("fno", "xd")},
@@ -148,6 +154,36 @@ def made_search(folder: Path) -> None:
         )
 
 
+def made_trimmed(folder: Path) -> None:
+    with tempfile.TemporaryDirectory() as place:
+        run = run_toy.darcy(Path(place) / "run", "dnarch", **ONE, **PDE["dnarch"])
+        shutil.copytree(run.path / TRIMMED, folder / TRIMMED)
+        x = input_of(run)
+        save_file({"x": x, "y": output_of(open_trimmed(folder), x)}, folder / "golden.safetensors")
+
+
+STORES = {
+    "fields": lambda path: write(path, run_toy.lines()),
+    "proteins": lambda path: write_ragged(path, task_toys.proteins()),
+}
+
+
+def made_store(name: str, folder: Path) -> None:
+    folder.mkdir(parents=True)
+    STORES[name](folder / "kept.zarr")
+    save_file(values_of(folder), folder / "golden.safetensors")
+
+
+def values_of(folder: Path) -> dict[str, Tensor]:
+    """All variables and coordinates of a golden store, every file of which is verified."""
+    tree = open_store(folder / "kept.zarr", full=True)
+    return {
+        f"{split}/{name}": torch.from_numpy(np.array(values))
+        for split, part in tree.children.items()
+        for name, values in part.variables.items()
+    }
+
+
 def golden(folder: Path) -> tuple[Tensor, Tensor]:
     """Input and prediction of a golden folder."""
     kept = load_file(folder / "golden.safetensors")
@@ -161,8 +197,11 @@ def main() -> None:
             made(name, make, here / name)
             size = sum(file.stat().st_size for file in (here / name).iterdir())
             print(f"{name}: {size} bytes", flush=True)
-    if not (here / "search").exists():
-        made_search(here / "search")
+    others = {"search": made_search, "trimmed": made_trimmed}
+    others |= {f"store-{name}": partial(made_store, name) for name in STORES}
+    for name, make in others.items():
+        if not (here / name).exists():
+            make(here / name)
 
 
 if __name__ == "__main__":

@@ -11,15 +11,19 @@ import shutil
 
 import pytest
 import torch
+from safetensors.torch import load_file
 
 import sciops
 from sciops.checkpoint import CheckpointError
+from sciops.runs.trimming import open_trimmed
 from sciops.searching.result import load_search
-from tests.golden_runs import GOLDEN, golden, makers, output_of
+from tests.golden_runs import GOLDEN, golden, makers, output_of, values_of
 from tests.search_toy import LeNet
 
 RUNS = sorted(file.parent.relative_to(GOLDEN).as_posix() for file in GOLDEN.glob("*/*/model.json"))
 SEARCHES = sorted(path.relative_to(GOLDEN).as_posix() for path in GOLDEN.glob("*/search"))
+TRIMMED = sorted(path.relative_to(GOLDEN).as_posix() for path in GOLDEN.glob("*/trimmed"))
+STORES = sorted(path.relative_to(GOLDEN).as_posix() for path in GOLDEN.glob("*/store-*"))
 REMEDY = "see the head of tests/test_golden_runs.py for what to do"
 
 
@@ -48,11 +52,24 @@ def test_a_search_is_what_it_was(name):
     assert torch.equal(result.sample, x) and list(result.trials["trial"]) == ["supernet", "offline"]
 
 
+@pytest.mark.parametrize("name", TRIMMED)
+def test_a_trimmed_network_predicts_what_it_did(name):
+    x, y = golden(GOLDEN / name)
+    assert_same(output_of(open_trimmed(GOLDEN / name), x), y, name)
+
+
+@pytest.mark.parametrize("name", STORES)
+def test_a_store_has_the_values_it_had(name):
+    found, expected = values_of(GOLDEN / name), load_file(GOLDEN / name / "golden.safetensors")
+    assert found.keys() == expected.keys(), REMEDY
+    assert all(torch.equal(found[key], expected[key]) for key in found), REMEDY
+
+
 def test_every_operator_and_network_has_a_golden_run():
     there = {name.partition("/")[2] for name in RUNS}
     missing = sorted({name for name, _ in makers()} - there)
     assert not missing, f"{', '.join(missing)} have none; run `python -m tests.golden_runs`"
-    assert SEARCHES
+    assert SEARCHES and TRIMMED and len(STORES) == 2
 
 
 def test_other_numbers_and_another_format_are_noticed(tmp_path):
