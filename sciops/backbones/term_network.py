@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 import torch
 from torch import Tensor, nn
 
+from sciops.grammars.motifs import expanded
 from sciops.grammars.term import Term, parse_term
 from sciops.grammars.topology import TOPOLOGIES, Topology
 from sciops.operators.boundaries import SameConvolution, batch_norm
@@ -32,6 +33,7 @@ from .term_primitives import periodic_axes
 TERM = "term"  # as an op or backbone: the network that the option `term` spells
 TERM_OPTIONS = ("term", "frame", "topologies", "hidden", "depth")
 STEM_WIDTH = 16
+MAX_HEADS = 2048  # of a network; the largest of nasbench201-hierarchical has 1323
 
 
 class FieldTerm(nn.Module):
@@ -120,6 +122,7 @@ def term_network(
     if frame not in FRAMES:
         raise ValueError(f"there is no frame {frame!r}; there are {', '.join(FRAMES)}")
     term = parse_term(term) if isinstance(term, str) else term
+    _check_size(term)
     known = {**TOPOLOGIES, **{n: _topology(t) for n, t in (topologies or {}).items()}}
     try:
         network = FRAMES[frame](task, term, known, **options)
@@ -128,6 +131,15 @@ def term_network(
     if task.classes:
         return Standardized(network, task.in_channels)
     return Normalized(network, task.in_channels, task.out_channels)
+
+
+def _check_size(term: Term) -> None:
+    """Before layers are made, which takes a millisecond each."""
+    size = term.size if term.size > MAX_HEADS else expanded(term).size
+    if size > MAX_HEADS:
+        raise ValueError(
+            f"the network of a term of {size} heads; {MAX_HEADS} are allowed: make it smaller"
+        )
 
 
 def _topology(edges: Topology | Sequence[Sequence[int]]) -> Topology:

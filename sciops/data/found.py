@@ -2,7 +2,6 @@
 
 import gzip
 import math
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,6 +9,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
+
+from sciops.memory import memory_there
 
 CHUNK = 2**22  # bytes read at once
 DEFLATE = 1032  # times that deflate can pack zeros
@@ -65,8 +66,6 @@ def unpacked(path: Path) -> Iterator[tuple[BinaryIO, int]]:
 
 
 def memory() -> int:
-    """Bytes of memory that this machine has; 16 GB where that cannot be found out."""
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
-        return 16 * 10**9
+    """Bytes of memory that this process can still have; 16 GB where that cannot be found out."""
+    free = memory_there()
+    return 16 * 10**9 if free is None else free

@@ -100,6 +100,7 @@ def is_there(site: Site, overwrite: bool) -> bool:
     path = site.path
     with writing(path):
         if not path.exists() or (path.is_dir() and not any(path.iterdir())):
+            _check_no_link(path)
             return False
     if not _is_ours(path):
         raise StoreError(f"{path} exists and is no store: it is left alone; choose another path")
@@ -115,6 +116,15 @@ def is_there(site: Site, overwrite: bool) -> bool:
             "choose another path, or overwrite=True to replace it"
         )
     return same
+
+
+def _check_no_link(path: Path) -> None:
+    """A folder cannot be renamed to a link, which would be noticed when all is computed."""
+    if path.is_symlink():
+        raise StoreError(
+            f"{path} is a link to {path.readlink()}, where there is no store; give the path of the "
+            "folder itself, or remove the link"
+        )
 
 
 def _is_ours(path: Path) -> bool:

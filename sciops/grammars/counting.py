@@ -21,6 +21,9 @@ from .grammar import ZERO, Grammar, is_symbol
 from .term import MAX_DEPTH, Term
 from .topology import Topology
 
+MAX_REMOVABLE = 16  # edges of a topology, a second for 2¹⁶ sets of them; a cell of DARTS has 14
+MAX_BITS = 2**16  # of a number; spaces of more terms have some that are larger than any network
+
 
 class Number(NamedTuple):
     """How many terms are `zero`, and how many are something else."""
@@ -115,16 +118,37 @@ class Counts:
         if not numbers:
             return int(self.allows(topology, removed))
         zero, other = numbers[0]
+        if not decided and self.connected:
+            _check_removable(numbers)
         if not self.connected:
-            return (zero + other) * self.ways(topology, numbers[1:])
+            return _bounded((zero + other) * self.ways(topology, numbers[1:]))
         ways = other * self.ways(topology, numbers[1:], removed) if other else 0
         if zero and self.allows(topology, removed | {decided}):
             ways += zero * self.ways(topology, numbers[1:], removed | {decided})
-        return ways
+        return _bounded(ways)
 
     def allows(self, topology: Topology, removed: frozenset[int]) -> bool:
         """Whether a way from source to sink is left, or need not be."""
         return not self.connected or bool(topology.used(removed))
+
+
+def _check_removable(numbers: tuple[Number, ...]) -> None:
+    """Every set of edges that may be removed is looked at."""
+    removable = sum(1 for zero, other in numbers if zero and other)
+    if removable > MAX_REMOVABLE:
+        raise ValueError(
+            f"a topology with {removable} edges that may be {ZERO}, and at most {MAX_REMOVABLE} "
+            "are allowed where nothing may be disconnected; give some of them symbols without it"
+        )
+
+
+def _bounded(ways: int) -> int:
+    if ways.bit_length() > MAX_BITS:
+        raise ValueError(
+            f"the grammar has more than 10^{int(MAX_BITS * 0.30103)} terms, too many to count; "
+            "allow a smaller depth=…, or give topologies fewer symbols"
+        )
+    return ways
 
 
 def size(

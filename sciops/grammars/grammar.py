@@ -25,6 +25,8 @@ from .topology import TOPOLOGIES, Edges, Topology
 SYMBOL = re.compile(r"[A-Z][A-Z0-9_]*")
 EDGE = re.compile(r"(\d{1,4})-(\d{1,4})")
 ZERO, IDENTITY = "zero", "id"
+MAX_TEXT = 2**18  # characters of a grammar; those of published spaces have some thousand
+SHOWN = 60  # characters of a line with a mistake
 
 
 def is_symbol(term: Term) -> bool:
@@ -97,6 +99,11 @@ class Grammar:
 
 def parse_grammar(text: str) -> Grammar:
     """The grammar that a text spells; a mistake is a ValueError with its line and a remedy."""
+    if len(text) > MAX_TEXT:
+        raise ValueError(
+            f"a grammar of more than {MAX_TEXT} characters, the most that are allowed; write it "
+            "with fewer productions"
+        )
     rules, own, symbol = [], {}, None
     for number, line in enumerate(text.splitlines(), 1):
         where, line = f"line {number}", line.partition("#")[0].strip()
@@ -108,11 +115,17 @@ def parse_grammar(text: str) -> Grammar:
             right = line[1:]
         elif "=" in line:
             name, topology = _read_topology(where, line)
+            if name in own:
+                raise ValueError(
+                    f"{where}: the topology {name} is defined a second time; remove one of the "
+                    "lines, or use another name"
+                )
             own[name] = topology
             continue
         else:
             raise ValueError(
-                f"{where}: expected SYMBOL -> term | term, or Topology = 1-2 1-3, got {line!r}; "
+                f"{where}: expected SYMBOL -> term | term, or Topology = 1-2 1-3, got "
+                f"{line[:SHOWN]!r}; "
                 "a line that goes on begins with |"
             )
         rules += _read_rules(where, symbol, right.split("|"))
@@ -142,8 +155,8 @@ def grammar_from(
 def _read_rules(where: str, symbol: str, terms: Iterable[str]) -> Iterator[Rule]:
     if not is_symbol_name(symbol):
         raise ValueError(
-            f"{where}: expected a symbol in CAPITALS on the left of ->, got {symbol!r}; other "
-            "names are primitives and topologies, which have no productions"
+            f"{where}: expected a symbol in CAPITALS on the left of ->, got {symbol[:SHOWN]!r}; "
+            "other names are primitives and topologies, which have no productions"
         )
     for number, term in enumerate(terms, 1):
         try:
@@ -157,7 +170,7 @@ def _read_topology(where: str, line: str) -> tuple[str, Topology]:
     _check_topology_name(where, name)
     edges = [EDGE.fullmatch(word) for word in right.replace(",", " ").split()]
     if not all(edges):
-        raise ValueError(f"{where}: expected edges such as 1-2 1-3 2-3, got {right!r}")
+        raise ValueError(f"{where}: expected edges such as 1-2 1-3 2-3, got {right[:SHOWN]!r}")
     try:
         return name, Topology(tuple((int(e[1]), int(e[2])) for e in edges))
     except ValueError as error:
@@ -167,7 +180,8 @@ def _read_topology(where: str, line: str) -> tuple[str, Topology]:
 def _check_topology_name(where: str, name: str) -> None:
     if not is_name(name) or is_symbol_name(name):
         raise ValueError(
-            f"{where}: a topology has a name such as Twig, got {name!r}; CAPITALS are symbols"
+            f"{where}: a topology has a name such as Twig, got {name[:SHOWN]!r}; CAPITALS "
+            "are symbols"
         )
     if name in TOPOLOGIES:
         raise ValueError(f"{where}: there is a topology {name} already; use another name")
@@ -177,9 +191,10 @@ def _checked(rules: Sequence[Rule], own: Mapping[str, Topology]) -> Grammar:
     if not rules:
         raise ValueError("a grammar without productions; write at least one: NET -> conv3")
     topologies = {**TOPOLOGIES, **own}
-    productions: dict[str, tuple[Term, ...]] = {}
+    patterns: dict[str, list[Term]] = {rule.symbol: [] for rule in rules}
     for rule in rules:
-        productions[rule.symbol] = (*productions.get(rule.symbol, ()), rule.pattern)
+        patterns[rule.symbol].append(rule.pattern)
+    productions = {symbol: tuple(p) for symbol, p in patterns.items()}
     for rule in rules:
         for _, part in rule.pattern.parts():
             _check_part(rule, part, productions, topologies)
@@ -217,12 +232,7 @@ def _check_part(rule: Rule, part: Term, productions: Mapping, topologies: Mappin
 def _check_use(rules: Sequence[Rule], productions: Mapping[str, tuple[Term, ...]]) -> None:
     """Every symbol is reached from the start, ends in primitives, and is not its own production."""
     places = {rule.symbol: rule.where for rule in reversed(rules)}
-    ending, before = set(), -1
-    while before < len(ending):
-        before = len(ending)
-        ending |= {
-            s for s, p in productions.items() if any(ending >= set(symbols_in(t)) for t in p)
-        }
+    ending = _ending(rules)
     for symbol in [s for s in productions if s not in ending]:
         raise ValueError(
             f"{places[symbol]}: {symbol} never ends: all its productions lead back to symbols that "
@@ -249,13 +259,41 @@ def _followers(patterns: Iterable[Term]) -> set[str]:
     return {symbol for pattern in patterns for symbol in symbols_in(pattern)}
 
 
+def _ending(rules: Sequence[Rule]) -> set[str]:
+    """Symbols that can become primitives alone, each production being looked at once a symbol."""
+    open_symbols = [set(symbols_in(rule.pattern)) for rule in rules]
+    uses: dict[str, list[int]] = {}
+    for number, symbols in enumerate(open_symbols):
+        for symbol in symbols:
+            uses.setdefault(symbol, []).append(number)
+    ending: set[str] = set()
+    new = [r.symbol for r, symbols in zip(rules, open_symbols, strict=True) if not symbols]
+    while new:
+        symbol = new.pop()
+        if symbol in ending:
+            continue
+        ending.add(symbol)
+        for number in uses.get(symbol, ()):
+            open_symbols[number].discard(symbol)
+            if not open_symbols[number]:
+                new.append(rules[number].symbol)
+    return ending
+
+
 def _cycle(followers: Mapping[str, set[str]]) -> str | None:
     """A symbol that leads back to itself, or None."""
+    left: dict[str, Iterator[str]] = {}  # of the symbols on the way, those not yet followed
+    done: set[str] = set()
     for start in followers:
-        reached, new = set(), followers[start]
-        while new:
-            reached |= new
-            new = {f for s in new for f in followers[s]} - reached
-        if start in reached:
-            return start
+        way = [start] if start not in done else []
+        while way:
+            symbol = way[-1]
+            after = next(left.setdefault(symbol, iter(sorted(followers[symbol]))), None)
+            if after is None:
+                done.add(symbol)
+                del left[way.pop()]
+            elif after in left:
+                return after
+            elif after not in done:
+                way.append(after)
     return None

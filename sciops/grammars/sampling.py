@@ -51,7 +51,14 @@ class Sampler:
         self.by, self.grammar = by, grammar if by == "productions" else grammar.unique()
         self.counts = Counts(self.grammar, depth=depth, connected=connected)
         self.choices = cache(self._choices)
-        if not self.choices(grammar.start, self.depth, not connected):
+        try:
+            some = self.choices(grammar.start, self.depth, not connected)
+        except RecursionError:
+            raise ValueError(
+                "the grammar is too long to count its terms: a symbol has a thousand productions, "
+                "or becomes another one again and again; give it fewer"
+            ) from None
+        if not some:
             raise ValueError(
                 f"there is no term of depth {self.counts.depth} or less"
                 f"{' that is connected' if connected else ''}; allow a larger depth=…"

@@ -64,6 +64,10 @@ class Term:
     def __hash__(self) -> int:
         return self._hash
 
+    def __reduce__(self):
+        """Made anew in another process, where the same text has another hash."""
+        return Term, (self.head, self.args)
+
     def __str__(self) -> str:
         return f"{self.head}({', '.join(map(str, self.args))})" if self.args else self.head
 
@@ -109,7 +113,7 @@ class _Reader:
     """A text and how far it has been read."""
 
     def __init__(self, text: str):
-        self.text, self.place = text, 0
+        self.text, self.place, self.heads = text, 0, 0
 
     def skip(self) -> None:
         self.place = SPACE.match(self.text, self.place).end()
@@ -128,6 +132,9 @@ class _Reader:
             raise self.error("a name", "write a primitive such as conv3 or a topology with (…)")
         if depth > MAX_DEPTH:
             raise self.error(f"at most {MAX_DEPTH} nested heads", "nest the term less")
+        self.heads += 1
+        if self.heads > MAX_SIZE:
+            raise self.error(f"at most {MAX_SIZE} heads", "make the term smaller")
         self.place = name.end()
         if not self.take("("):
             return Term(name[0])

@@ -7,6 +7,7 @@ edges bring.  Edges go from smaller to larger numbers, so there are no cycles.
 
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import count
 
 Edges = tuple[tuple[int, int], ...]
 
@@ -35,6 +36,13 @@ class Topology:
             raise ValueError(
                 f"edges {names} are on no way from node 1 to node {self.sink}; remove them or "
                 "connect them"
+            )
+        nodes = {node for edge in self.edges for node in edge}
+        if len(nodes) < self.sink:
+            left_out = next(node for node in count(1) if node not in nodes)
+            raise ValueError(
+                f"no edge has node {left_out}, and the sink is {self.sink}; number the nodes 1, 2, "
+                "3 … without leaving one out"
             )
 
     @property

@@ -14,7 +14,9 @@ pyrrolysine, which no profile counts) and * are X, unknown.
 """
 
 import gzip
+import io
 import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -25,7 +27,9 @@ from .protein import AMINO_ACIDS, UNKNOWN
 
 LETTERS = AMINO_ACIDS + UNKNOWN + "-"  # code → letter
 GAP = LETTERS.index("-")
-LARGEST = 2**29  # bytes of text; millions of rows of a hundred columns
+LARGEST = 2**27  # bytes of text; 100 000 rows of 500 columns have less than half of it
+MOST_ROWS = 2**20  # the largest families of Pfam
+MOST_LINES = 2**22  # a row may go on over several
 
 _ILLEGAL = 255
 _INSERTIONS = b"abcdefghijklmnopqrstuvwxyz."
@@ -69,21 +73,32 @@ class Alignment:
         >>> Alignment("two", np.array([[0, 21, 19], [0, 1, 20]], np.uint8), ("a", "b")).query
         'A-V'
         """
-        return "".join(LETTERS[code] for code in self.rows[0])
+        return np.frombuffer(LETTERS.encode(), np.uint8)[self.rows[0]].tobytes().decode()
 
 
 def read_alignment(path: str | Path) -> Alignment:
     """The alignment in an a3m, aligned FASTA or Stockholm file, packed by gzip or not."""
     path = Path(path)
     text = read_text(path, LARGEST)
+    _check_number(text.count(b"\n"), MOST_LINES, "lines", path)
     if text.startswith(b"# STOCKHOLM"):
         names, rows = _stockholm(text, path)
         _check_lengths(names, rows, path)
     else:
+        _check_number(text.count(b"\n>"), MOST_ROWS, "sequences", path)
         names, rows = _fasta(text, path)
+    del text
     rows = _without_insertions(rows, a3m=path.name.removesuffix(".gz").endswith(".a3m"))
     _check_lengths(names, rows, path)
     return Alignment(stem(path), _codes(names, rows, path), tuple(names))
+
+
+def _check_number(n: int, most: int, what: str, path: Path) -> None:
+    if n > most:
+        raise ValueError(
+            f"{path} has more than {most} {what}, the most that are read; leave out sequences that "
+            "are nearly the same, as hhfilter or CD-HIT do"
+        )
 
 
 def stem(path: Path) -> str:
@@ -108,12 +123,13 @@ def read_text(path: Path, largest: int) -> bytes:
                 if size > largest:
                     raise ValueError(
                         f"{path} holds more than {largest / 2**20:.0f} MiB of text, the most that "
-                        "is read; keep fewer sequences or chains"
+                        "is read; keep fewer sequences, chains or lines"
                     )
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise ValueError(f"{path} is damaged ({error}); fetch or pack it again") from error
     text = b"".join(pieces).removeprefix(b"\xef\xbb\xbf")
-    if not text.strip():
+    del pieces
+    if not text or text.isspace():
         raise ValueError(f"{path} is empty")
     return text.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
 
@@ -129,21 +145,31 @@ def _unpacked(file: BinaryIO) -> BinaryIO:
 
 def _fasta(text: bytes, path: Path) -> tuple[list[str], list[bytes]]:
     """Names and rows; comments may stand before the first ">"."""
-    before, mark, records = (b"\n" + text).partition(b"\n>")
-    if not mark or any(line.strip() and not line.startswith(b"#") for line in before.split(b"\n")):
+    start = 0 if text.startswith(b">") else text.find(b"\n>") + 1
+    before = text[:start].split(b"\n")
+    if not text.startswith(b">", start) or any(b.strip() and b[:1] != b"#" for b in before):
         raise ValueError(
             f"{path} begins with {text[:30]!r}; an alignment in FASTA or a3m begins with '>', one "
             "in Stockholm with '# STOCKHOLM'"
         )
     names, rows = [], []
-    for record in records.split(b"\n>"):
-        head, _, sequence = record.partition(b"\n")
+    for head, sequence in _records(text, start):
         if not head.startswith(_ANNOTATIONS):
             names.append(_name(head))
             rows.append(sequence.translate(None, b" \t\n"))
     if not rows:
         raise ValueError(f"{path} holds predictions of secondary structure and no sequence")
     return names, rows
+
+
+def _records(text: bytes, start: int) -> Iterator[tuple[bytes, bytes]]:
+    """What stands behind each ">", the first line and the others."""
+    while start < len(text):
+        end = text.find(b"\n>", start)
+        end = len(text) if end < 0 else end
+        head, _, sequence = text[start + 1 : end].partition(b"\n")
+        yield head, sequence
+        start = end + 1
 
 
 def _name(head: bytes) -> str:
@@ -153,22 +179,23 @@ def _name(head: bytes) -> str:
 
 def _stockholm(text: bytes, path: Path) -> tuple[list[str], list[bytes]]:
     """Names and rows, of which each may come in several pieces, one a block."""
-    body, end, rest = text.partition(b"\n//")
-    if not end:
+    end = text.find(b"\n//")
+    if end < 0:
         raise ValueError(f"{path} has no closing '//': it was cut short; fetch it again")
-    if b"# STOCKHOLM" in rest:
+    if text.find(b"# STOCKHOLM", end) >= 0:
         raise ValueError(f"{path} holds several alignments; save the one you want on its own")
     pieces = {}
-    for number, line in enumerate(body.split(b"\n"), 1):
+    for number, line in enumerate(io.BytesIO(text[:end]), 1):
         words = line.split()
         if not words or line.startswith(b"#"):
             continue
         if len(words) != 2:
             raise ValueError(
                 f"line {number} of {path} has {len(words)} words, expected a name and a row: "
-                f"{line[:60]!r}"
+                f"{line.strip()[:60]!r}"
             )
         pieces.setdefault(words[0], []).append(words[1])
+        _check_number(len(pieces), MOST_ROWS, "sequences", path)
     if not pieces:
         raise ValueError(f"{path} holds no rows, only annotations")
     return [_name(name) for name in pieces], [b"".join(parts) for parts in pieces.values()]

@@ -1,5 +1,6 @@
 """Collections of proteins as trees with train, val and test: synthetic, PDNET's, or your own."""
 
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -9,10 +10,13 @@ from sciops.domains import collection
 
 from .own_files import Files, divided, find_files, protein_from
 from .pdnet import LISTS, read_pdnet
+from .protein import Protein
 from .ragged import as_dataset
 
 if TYPE_CHECKING:
     import xarray as xr
+
+logger = logging.getLogger(__name__)
 
 SYNTHETIC = {
     "title": "Protein-like chains, synthetic",
@@ -61,4 +65,17 @@ def read_tree(
     files = {name: Files(*parts) for name, parts in paths.items()}
     parts = divided(sorted(files), split, val)
     made = {p: [protein_from(files[n], n) for n in names] for p, names in parts.items()}
+    _tell([protein for proteins in made.values() for protein in proteins])
     return tree_of(made, OWN)
+
+
+def _tell(proteins: Sequence[Protein]) -> None:
+    """One line for all that structures left open."""
+    noted = [p for p in proteins if p.notes]
+    if noted:
+        first = f"{noted[0].name}: {'; '.join(noted[0].notes)}"
+        logger.warning(
+            "structures of %d of %d proteins left something open, each told in the attribute "
+            "notes of its split; %s%s",
+            *(len(noted), len(proteins), first, "; …" if len(noted) > 1 else ""),
+        )

@@ -7,14 +7,14 @@ shows both.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 
-from .alignments import GAP, LARGEST, Alignment, read_text
+from .alignments import GAP, Alignment, read_text
 from .protein import UNKNOWN
 from .structures import Chain
 
@@ -22,6 +22,9 @@ MISMATCHES = 0.05  # of the aligned residues at most: mutations, not another pro
 COVERED = 0.5  # of the shorter sequence at least
 WIDTH = 60  # letters a line where two sequences are shown
 BLOCKS = 8  # lines of either that are shown at most
+MOST_PAIRS = 2**26  # of residues that are compared; chains of 8000 with as many
+LONGEST = 2**16  # residues of a query; the longest protein, titin, has half of it
+LARGEST = 2**22  # bytes of a table; titin would have a quarter of it
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +46,7 @@ def read_indices(path: str | Path) -> Indices:
     """
     path = Path(path)
     lines = read_text(path, LARGEST).decode(errors="replace").splitlines()
-    entry = re.compile(r"(\d+)\t([A-Z])\t\d+\t(-?\d+[A-Z]?) (\S)(\t.*)?")
+    entry = re.compile(r"(\d{1,9})\t([A-Z])\t\d+\t(-?\d{1,9}[A-Z]?) (\S)(\t.*)?")
     found = []
     for i, line in enumerate(lines, 1):
         fields = entry.fullmatch(line.rstrip())
@@ -120,24 +123,46 @@ def _by_sequence(alignment: Alignment, chain: Chain) -> tuple[np.ndarray, np.nda
     query = alignment.query.replace("-", "")
     if not query:
         raise ValueError(f"the first row of {alignment.name!r} has gaps only")
-    pairs = _aligned(query, chain)
+    _check_pairs(alignment, query, chain)
+    missing = 0 if query == chain.sequence else min(len(query), MOST_PAIRS // len(query))
+    spelt = _spellings(chain, at_most=missing)
+    tried = [_compared(query, chain, _aligned(query, *spelling)) for spelling in spelt]
+    pairs, wrong, right = tried[0]
+    if right < (1 - MISMATCHES) * tried[-1][2]:  # numbers that mean nothing
+        pairs, wrong, right = tried[-1]
+    i, j = pairs[:, (pairs >= 0).all(axis=0)]
+    if wrong <= MISMATCHES * len(i) and right >= COVERED * min(len(query), len(chain)):
+        return occupied[i], j
+    columns = [f"column {occupied[k]}" if k >= 0 else "" for k in pairs[0]]
+    numbers = [f"residue {chain.numbers[k]}" if k >= 0 else "" for k in pairs[1]]
+    above, below = _taken(query, pairs[0]), _taken(chain.sequence, pairs[1])
+    raise ValueError(
+        f"the query of {alignment.name!r} (above, {len(query)} residues) and the chain "
+        f"{chain.name!r} (below, {len(chain)}) agree in {right} residues and differ in {wrong}"
+        "; are they the same protein?  If the query is another one, indices are needed\n"
+        + _side_by_side(above, below, columns, numbers)
+    )
+
+
+def _compared(query: str, chain: Chain, pairs: np.ndarray) -> tuple[np.ndarray, int, int]:
+    """Pairs, and in how many of them the letters contradict each other and agree."""
     i, j = pairs[:, (pairs >= 0).all(axis=0)]
     above, below = _taken(query, i), _taken(chain.sequence, j)
-    wrong, right = _differ(above, below).sum(), _agree(above, below).sum()
-    if wrong > MISMATCHES * len(i) or right < COVERED * min(len(query), len(chain)):
-        columns = [f"column {occupied[k]}" if k >= 0 else "" for k in pairs[0]]
-        numbers = [f"residue {chain.numbers[k]}" if k >= 0 else "" for k in pairs[1]]
-        above, below = _taken(query, pairs[0]), _taken(chain.sequence, pairs[1])
+    return pairs, int(_differ(above, below).sum()), int(_agree(above, below).sum())
+
+
+def _check_pairs(alignment: Alignment, query: str, chain: Chain) -> None:
+    """Time and memory grow with the product of the lengths."""
+    if len(query) * len(chain) > MOST_PAIRS or len(query) > LONGEST:
         raise ValueError(
-            f"the query of {alignment.name!r} (above, {len(query)} residues) and the chain "
-            f"{chain.name!r} (below, {len(chain)}) agree in {right} residues and differ in {wrong}"
-            "; are they the same protein?  If the query is another one, indices are needed\n"
-            + _side_by_side(above, below, columns, numbers)
+            f"the query of {alignment.name!r} has {len(query)} residues and the chain "
+            f"{chain.name!r} {len(chain)}, and at most {MOST_PAIRS} pairs of residues are "
+            f"compared, of queries of at most {LONGEST}; give indices, or cut both to the part "
+            "that is wanted"
         )
-    return occupied[i], j
 
 
-def _aligned(query: str, chain: Chain) -> np.ndarray:
+def _aligned(query: str, filled: str, residue_of: np.ndarray) -> np.ndarray:
     """Positions in query and chain side by side, (2, n), −1 where one of them has a gap."""
     from Bio.Align import PairwiseAligner
 
@@ -145,25 +170,41 @@ def _aligned(query: str, chain: Chain) -> np.ndarray:
     aligner.match_score, aligner.mismatch_score = 2, -3
     aligner.open_gap_score, aligner.extend_gap_score = -5, 0  # a long gap is no worse than a short
     aligner.end_gap_score = 0
-    filled, residue_of = _with_missing(chain, at_most=len(query))
     above, below = aligner.align(query, filled)[0].indices
     pairs = np.stack([above, np.where(below < 0, -1, residue_of[below])])
     return pairs[:, (pairs >= 0).any(axis=0)]
 
 
-def _with_missing(chain: Chain, at_most: int) -> tuple[str, np.ndarray]:
-    """The sequence with an X for each number that is left out, and the residues of its letters.
+def _spellings(chain: Chain, at_most: int) -> Iterator[tuple[str, np.ndarray]]:
+    """The sequence with an X for each number that is left out, and the residues of its letters;
+    then, as numbers may mean nothing, without.
 
     Without them a gap between equal letters could be placed before or after either: "GKKG" lacks
     the first or the second K if the chain reads "GKG", and only the numbers tell which.
     """
+    left_out = _left_out(chain, at_most)
+    if left_out.any():
+        pieces = zip(left_out.tolist(), chain.sequence, strict=True)
+        places = np.cumsum(left_out + 1) - 1
+        residue_of = np.full(places[-1] + 1, -1)
+        residue_of[places] = np.arange(len(chain))
+        yield "".join(UNKNOWN * n + letter for n, letter in pieces), residue_of
+    yield chain.sequence, np.arange(len(chain))
+
+
+def _left_out(chain: Chain, at_most: int) -> np.ndarray:
+    """How many numbers are left out before each residue, the shortest gaps that make no more than
+    the query has residues; longer ones are jumps for no reason.
+
+    >>> _left_out(Chain("three", "AAA", np.zeros((3, 3)), ("1", "4", "99")), at_most=10)
+    array([0, 2, 0])
+    """
     numbers = [int(re.match(r"-?\d+", number).group()) for number in chain.numbers]
-    text, residue_of = "", []
-    for i, (before, number) in enumerate(pairwise([numbers[0], *numbers])):
-        left_out = min(number - before - 1, at_most)  # none if negative
-        text += UNKNOWN * left_out + chain.sequence[i]
-        residue_of += [-1] * left_out + [i]
-    return text, np.array(residue_of)
+    steps = (after - before - 1 for before, after in pairwise([numbers[0], *numbers]))
+    gaps = np.array([min(max(step, 0), at_most + 1) for step in steps])
+    order = np.argsort(gaps, kind="stable")
+    gaps[order[np.cumsum(gaps[order]) > at_most]] = 0
+    return gaps
 
 
 # -- two sequences --------------------------------------------------------------------------------

@@ -41,7 +41,8 @@ def protein_from(files: Files, name: str | None = None) -> Protein:
     which = files.chain if indices is None else indices.chain
     chain = read_structure(files.structure, which)
     alignment, chain = restricted(alignment, chain, *match(alignment, chain, indices))
-    return Protein(name, chain.sequence, *features(alignment.rows), distance_map(chain))
+    made = features(alignment.rows)
+    return Protein(name, chain.sequence, *made, distance_map(chain), chain.notes)
 
 
 def _at_the_query(alignment: Alignment) -> Alignment:

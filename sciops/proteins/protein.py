@@ -18,6 +18,7 @@ class Protein:
     maps:     features of pairs by name, (L, L)
     distance: between Cβ atoms (Cα of glycine) in Å, (L, L), NaN where not known; None if no
               structure is known
+    notes:    what the files left open and how it was decided
     """
 
     name: str
@@ -25,6 +26,7 @@ class Protein:
     profiles: Mapping[str, np.ndarray]
     maps: Mapping[str, np.ndarray]
     distance: np.ndarray | None = None
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self):
         n = len(self.sequence)

@@ -53,7 +53,8 @@ def expanded(
 def as_dataset(proteins: Iterable[Protein], attrs: Mapping[str, Any]) -> "xr.Dataset":
     """Proteins with the same features as one data set.
 
-    attrs: title, source, licence and so on; the names of the proteins are added as `ids`
+    attrs: title, source, licence and so on; the names of the proteins are added as `ids`, what
+           their files left open as `notes` by name
     """
     import xarray as xr
 
@@ -72,7 +73,9 @@ def as_dataset(proteins: Iterable[Protein], attrs: Mapping[str, Any]) -> "xr.Dat
     for name in maps:
         variables[name] = ("pair", _pairs([p.maps[name] for p in proteins]))
     names = dict(ids=[p.name for p in proteins], profiles=profiles, maps=maps)
-    return xr.Dataset(variables, attrs={"name": "protein", **attrs, **names})
+    notes = {p.name: list(p.notes) for p in proteins if p.notes}
+    told = {"notes": notes} if notes else {}
+    return xr.Dataset(variables, attrs={"name": "protein", **attrs, **names, **told})
 
 
 def proteins_of(ds: "xr.Dataset") -> list[Protein]:
@@ -96,12 +99,14 @@ def protein_at(ds: "xr.Dataset", k: int) -> Protein:
     def of_pairs(name: str) -> np.ndarray:
         return ds[name][first_pair : first_pair + n * n].values.reshape(n, n)
 
+    name = ds.attrs["ids"][k]
     return Protein(
-        ds.attrs["ids"][k],
+        name,
         of_residues("letter").tobytes().decode("ascii"),
         {name: of_residues(name) for name in ds.attrs["profiles"]},
         {name: of_pairs(name) for name in ds.attrs["maps"]},
         of_pairs("distance") if ds["has_distance"].values[k] else None,
+        tuple(ds.attrs.get("notes", {}).get(name, ())),
     )
 
 

@@ -5,9 +5,11 @@ residue that is written as a hetero compound (HETATM) belongs to the chain if it
 backbone and its Cα is near enough to a neighbour's for a peptide bond; ligands and waters do not.
 """
 
+import contextlib
+import gc
 import io
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -15,14 +17,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sciops.data.found import memory
+
 from .alignments import read_text, stem
+from .atom_lines import IRREGULAR, check_lines, cif_lines, pdb_lines
 from .protein import UNKNOWN
 
 if TYPE_CHECKING:
     from Bio.PDB.Residue import Residue
     from Bio.PDB.Structure import Structure
 
-LARGEST = 2**27  # bytes of text; more than a million atoms
+LARGEST = 2**27  # bytes of text; giants such as capsids have half of it, in mmCIF
+MAP_BYTES = 28  # of a pair of residues while its distance is computed
 BOND = 4.5  # Å between neighbouring Cα atoms at most; 3.8 is usual
 ATOM = " "  # how Biopython marks residues that are no hetero compounds
 SUFFIXES = (".pdb", ".ent", ".cif", ".mmcif")
@@ -64,6 +70,12 @@ def distance_map(chain: Chain) -> np.ndarray:
     array([[0., 5.],
            [5., 0.]], dtype=float32)
     """
+    if MAP_BYTES * len(chain) ** 2 > memory():
+        raise ValueError(
+            f"the distance map of the {len(chain)} residues of {chain.name!r} needs "
+            f"{MAP_BYTES * len(chain) ** 2 / 1e9:.3g} GB of memory, {memory() / 1e9:.3g} GB are "
+            "there; cut the chain to the residues that are wanted"
+        )
     squared = sum((x[:, None] - x) ** 2 for x in chain.positions.T)
     distance = np.sqrt(squared).astype(np.float32)
     np.fill_diagonal(distance, 0)
@@ -103,28 +115,69 @@ def _chain_of(structure: "Structure", notes: list[str], chain: str | None, path:
 
 def _parsed(path: Path) -> tuple["Structure", list[str]]:
     """The file as Biopython understands it, and notes of what it could not."""
-    from Bio.PDB import MMCIFParser, PDBParser
-
     suffix = Path(path.name.lower().removesuffix(".gz")).suffix
     if suffix not in SUFFIXES:
         raise ValueError(f"{path} ends in {suffix!r}; structures end in {', '.join(SUFFIXES)}")
-    parser = MMCIFParser() if "cif" in suffix else PDBParser()
-    text = io.StringIO(read_text(path, LARGEST).decode(errors="replace"))
-    with warnings.catch_warnings(record=True) as caught:
+    text = read_text(path, LARGEST)
+    check_lines(text, path)
+    parser, needed = (_cif if "cif" in suffix else _pdb)(text, path)
+    del text
+    lines = io.TextIOWrapper(io.BytesIO(needed), encoding="utf-8", errors="replace", newline="\n")
+    grave = []
+    with _no_collection(), warnings.catch_warnings():
         warnings.simplefilter("always")
+        warnings.showwarning = lambda message, *_, **__: grave.extend(_left_out(str(message)))
         try:
-            structure = parser.get_structure(path.name, text)
+            structure = parser.get_structure(path.name, lines)
         except Exception as error:
             said = f"{type(error).__name__}: {error}"
             raise ValueError(f"{path} is damaged or no {suffix} file: {said}") from error
-    return structure, _left_out(str(w.message) for w in caught)
+    return structure, _noted("not understood in the file", grave)
 
 
-def _left_out(messages: Iterable[str]) -> list[str]:
-    """Of Biopython's warnings those after which an atom may be missing."""
-    grave = [m.splitlines()[0].partition(": ")[2] for m in messages if "may be missing" in m]
-    atoms = [m for m in grave if "missing occupancy" not in m and "missing B factor" not in m]
-    return _noted("not understood in the file", atoms)
+@contextlib.contextmanager
+def _no_collection() -> Iterator[None]:
+    """Garbage is looked for again and again while millions of objects are made, half of the time.
+
+    There is none: what they are made for holds all of them.
+    """
+    usual = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if usual:
+            gc.enable()
+
+
+def _pdb(text: bytes, path: Path) -> tuple:
+    """A parser, and what of the text it needs."""
+    from Bio.PDB import PDBParser
+
+    return PDBParser(), pdb_lines(text, path)
+
+
+def _cif(text: bytes, path: Path) -> tuple:
+    from Bio.PDB import FastMMCIFParser, MMCIFParser
+
+    needed = cif_lines(text, path)
+    if needed is not None:
+        return FastMMCIFParser(), needed
+    if len(text) > IRREGULAR:
+        raise ValueError(
+            f"{path} has no table of atoms with one line each, and of such files at most "
+            f"{IRREGULAR / 2**20:.0f} MiB are read, not {len(text) / 2**20:.0f}; get it from the "
+            "PDB, or write it again with another program"
+        )
+    return MMCIFParser(), text
+
+
+def _left_out(message: str) -> list[str]:
+    """What a warning of Biopython says if an atom may be missing, else nothing."""
+    if "may be missing" not in message:
+        return []
+    said = message.splitlines()[0].partition(": ")[2]
+    return [] if "missing occupancy" in said or "missing B factor" in said else [said]
 
 
 def _chosen(found: dict[str, list], chain: str | None, path: Path) -> str:

@@ -13,7 +13,7 @@ from sciops.atomic import write_text
 from sciops.backbones import TERM
 from sciops.config import CHANGES
 from sciops.data.schema import canonical, digest
-from sciops.grammars.grammar import Grammar, parse_grammar
+from sciops.grammars.grammar import MAX_TEXT, Grammar, parse_grammar
 from sciops.grammars.ready import NAMES, ready_space
 from sciops.grammars.term import Term
 from sciops.grammars.topology import TOPOLOGIES
@@ -158,7 +158,19 @@ def _grammar(grammar: str | Path | Grammar | None, task_name: str) -> tuple[Gram
             f"there is no grammar {str(grammar)!r}; give one of {', '.join(NAMES)}, a file, or a "
             "text such as 'NET -> Linear2(lift16, OP)'"
         )
-    return parse_grammar(Path(grammar).read_text(encoding="utf-8")), usual
+    return _read_grammar(Path(grammar)), usual
+
+
+def _read_grammar(file: Path) -> Grammar:
+    try:
+        with file.open(encoding="utf-8") as stream:
+            text = stream.read(MAX_TEXT + 1)
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{file} is no text in UTF-8 ({error}); save it as such") from error
+    try:
+        return parse_grammar(text)
+    except ValueError as error:
+        raise ValueError(f"{file}, {error}") from error
 
 
 def _n_axes(task_name: str) -> int:

@@ -6,10 +6,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import torch
 from torch import Tensor
 
+from sciops.backbones.term_network import TERM
 from sciops.checkpoint import CheckpointError, load_model
-from sciops.task import task_from
+from sciops.task import Task, task_from
 from sciops.version import __version__
 
 from . import TASKS
@@ -58,6 +60,7 @@ def open_run(path: str | Path) -> AbstractRun:
     try:
         task, config = task_from(description["task"]), description["config"]
         _check_sizes(config["model"], tensors)
+        _check_weights(task, config["model"], tensors)
         model = network_of(task, config["model"])
         model.load_state_dict(tensors)
         metrics = {k: math.nan if v is None else v for k, v in description["metrics"].items()}
@@ -93,6 +96,17 @@ def _check_sizes(description: Any, tensors: Mapping[str, Tensor]) -> None:
             raise ValueError(
                 f"a size of {part} in the description of a network that has {weights} weights"
             )
+
+
+def _check_weights(task: Task, description: Any, tensors: Mapping[str, Tensor]) -> None:
+    """A few words are a term of any number of weights: those are counted before they are made."""
+    if TERM not in (description.get("op"), description.get("backbone")):
+        return
+    with torch.device("meta"):
+        state = network_of(task, description).state_dict()
+    meant, there = (sum(t.numel() for t in s.values()) for s in (state, tensors))
+    if meant != there:
+        raise ValueError(f"the network of its term has {meant} numbers, and the file {there}")
 
 
 def _history(file: Path, epochs: int) -> "pd.DataFrame":

@@ -7,6 +7,7 @@ import torch
 
 from sciops.backbones import FnoCnn, Normalized, build_model, term_network
 from sciops.backbones.classifiers import Standardized
+from sciops.backbones.term_network import MAX_HEADS
 from sciops.grammars.grammar import parse_grammar
 from sciops.grammars.ready import NAMES, ready_space
 from sciops.grammars.sampling import Sampler
@@ -125,6 +126,20 @@ def test_own_topologies():
     for topologies in (grammar.topologies, {"Fork": [[1, 2], [1, 2], [1, 2]]}):  # or from JSON
         model = term_network(make_task(2, 8), term, topologies=topologies)
         assert model.model.body.parts[1].edges == [(1, 2)] * 3
+
+
+@pytest.mark.parametrize(
+    "term",
+    [
+        "Linear2(lift4, Linear8(" + ", ".join(["relu"] * MAX_HEADS) + "))",
+        f"Linear2(lift4, Shared(Linear8({', '.join(['motif'] * 99)}), "
+        f"Linear8({', '.join(['relu'] * 50)})))",
+    ],
+    ids=["long", "motif"],
+)
+def test_terms_of_too_many_heads(term):
+    with pytest.raises(ValueError, match=r"of a term of \d+ heads; 2048 are allowed: make it smal"):
+        term_network(make_task(2, 8), term)
 
 
 def test_published_network():

@@ -54,6 +54,15 @@ def test_the_limit_counts_all_arrays(tmp_path):
         read_arrays(tmp_path / "a.npz", limit_bytes=2 * A.nbytes - 1)
 
 
+def test_the_usual_limit_is_the_memory_that_is_left(tmp_path, monkeypatch):
+    write_npz(tmp_path / "a.npz", {"a": A, "b": A})
+    monkeypatch.setenv("SCIOPS_MEMORY", f"{2 * A.nbytes / 1e9:.12f}")
+    assert len(read_arrays(tmp_path / "a.npz")) == 2
+    monkeypatch.setenv("SCIOPS_MEMORY", f"{A.nbytes / 1e9:.12f}")
+    with pytest.raises(ReadError, match="'a', 'b' take 384 bytes, the limit is 192"):
+        read_arrays(tmp_path / "a.npz")
+
+
 def test_reading_writes_nothing(tmp_path):
     for kind, write in WRITERS.items():
         write(tmp_path / kind, {"a": A})

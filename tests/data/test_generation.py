@@ -256,6 +256,17 @@ def test_what_is_not_ours_is_left_alone(undisturbed, tmp_path, overwrite):
     assert contents(build(tmp_path / "empty", toy_spec(), solve, **running)) == undisturbed
 
 
+@pytest.mark.parametrize("there", [False, True])
+def test_links_to_where_no_store_is(tmp_path, there):
+    if there:
+        (tmp_path / "away").mkdir()
+    (tmp_path / "toy").symlink_to(tmp_path / "away")
+    before = set(tmp_path.iterdir())
+    with pytest.raises(StoreError, match=r"toy is a link to .*away, where there is no store; give"):
+        build(tmp_path / "toy", toy_spec(), solve, block=BLOCK)
+    assert set(tmp_path.iterdir()) == before
+
+
 def test_forbidden_folders(tmp_path, monkeypatch):
     if os.geteuid():
         tmp_path.chmod(0o500)

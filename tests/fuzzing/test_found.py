@@ -4,6 +4,7 @@ import io
 import json
 import shutil
 import struct
+import time
 import zlib
 
 import numpy as np
@@ -31,7 +32,7 @@ from tests.search_toy import LeNet
 from tests.studies import term_toy
 
 from . import file_readers, folder_readers
-from .folder_readers import VERSION, sign_store
+from .folder_readers import VERSION, sign_pairs, sign_store
 from .readers import READERS
 from .sandbox import subject_of, write_subject
 
@@ -159,6 +160,28 @@ def test_runs_with_descriptions_of_something_else(tmp_path, number):
     write_subject(tmp_path / "r", subject_of(READERS["run"], 0, number))
     with pytest.raises(CheckpointError, match="r is not a run that this version"):
         sciops.open_run(tmp_path / "r")
+
+
+@pytest.mark.parametrize(
+    ("term", "message"),
+    [
+        (f"Linear8({', '.join(['id'] * 200_000)})", "expected at most 100000 heads"),
+        (f"Linear8({', '.join(['xd4'] * 20_000)})", "a term of 20003 heads; 2048 are allowed"),
+        ("Linear2(conv3, fourier98)", r"has \d+ numbers, and the file \d+"),
+        ("Linear3(lift999, fourier998, fourier998)", r"has \d+ numbers, and the file \d+"),
+    ],
+    ids=lambda text: text[:20],
+)
+def test_runs_with_terms_larger_than_their_weights(tmp_path, term, message):
+    files = {n: (VERSION / "pde-term" / n).read_bytes() for n in folder_readers.FILES}
+    old = json.loads(files["config.json"])["model"]["term"].encode()
+    new = f"Linear2(lift4, {term})".encode()
+    subject = {n: d.replace(old, new) if n.endswith("json") else d for n, d in files.items()}
+    write_subject(tmp_path / "r", sign_pairs(subject))
+    start = time.process_time()
+    with pytest.raises(CheckpointError, match=rf"r is not a run that this version.*{message}"):
+        sciops.open_run(tmp_path / "r")
+    assert time.process_time() - start < 8  # it took up to 53 s
 
 
 @pytest.mark.parametrize(

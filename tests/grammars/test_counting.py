@@ -49,3 +49,20 @@ def test_recursive_grammars_need_a_depth():
 def test_depth_also_bounds_grammars_that_end():
     grammar = parse_grammar("A -> Linear1(B) | conv3\nB -> Linear1(id) | id")
     assert [size(grammar, depth=d) for d in (1, 2, 3, 4)] == [1, 2, 3, 3]
+
+
+@pytest.mark.parametrize("connected", [False, True])
+def test_numbers_too_large_to_count(connected):
+    grammar = parse_grammar("A -> Linear8(A, A, A, A, A, A, A, A) | conv3 | id | zero")
+    assert size(grammar, depth=5, connected=connected) > 10**300
+    with pytest.raises(ValueError, match=r"more than 10\^19728 terms, .* allow a smaller depth=…"):
+        size(grammar, depth=64, connected=connected)
+
+
+def test_more_edges_that_may_go_than_can_be_looked_at_are_refused():
+    ways = range(2, 11)
+    edges = " ".join([*(f"1-{i}" for i in ways), *(f"{i}-11" for i in ways)])
+    text = f"Many = {edges}\nNET -> Many({', '.join(['OP'] * 18)})\nOP -> conv3 | zero"
+    assert size(parse_grammar(text)) == 2**18
+    with pytest.raises(ValueError, match="18 edges that may be zero, and at most 16 are allowed"):
+        size(parse_grammar(text), connected=True)

@@ -1,5 +1,7 @@
 """Grammars as text and from Python; each mistake names its line, its symbol and a remedy."""
 
+import time
+
 import pytest
 
 from sciops.grammars.grammar import grammar_from, parse_grammar
@@ -64,11 +66,48 @@ def test_recursion_is_known():
         ("Fork = 2-3\nA -> id", "line 1: Fork: edges 2-3 are on no way"),
         ("FORK = 1-2\nA -> id", "line 1: a topology has a name such as Twig, got 'FORK'"),
         ("Linear2 = 1-2\nA -> id", "line 1: there is a topology Linear2 already"),
+        (
+            "Twig = 1-2\nTwig = 1-2 2-3\nNET -> Twig(a, b)",
+            "line 2: the topology Twig is defined a second time; remove one of the lines",
+        ),
+        ("Fork = 1-3\nA -> id", "line 1: Fork: no edge has node 2, and the sink is 3; number"),
+        ("A -> id |" + "id |" * 2**16, "more than 262144 characters, the most that are allowed"),
     ],
+    ids=lambda text: text[:30],
 )
 def test_mistakes(text, message):
     with pytest.raises(ValueError, match=message):
         parse_grammar(text)
+
+
+def test_long_lines_are_shown_in_part():
+    for text in ("x" * 10**5, "Fork = " + "x" * 10**5, "x" * 10**5 + " -> id"):
+        with pytest.raises(ValueError, match="line 1") as error:
+            parse_grammar(text)
+        assert len(str(error.value)) < 300
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\n".join([*(f"S{i} -> Linear2(S{i + 1}, id)" for i in range(3000)), "S3000 -> id"]),
+        "\n".join([*(f"S{i} -> S{i + 1}" for i in range(3000)), "S3000 -> id"]),
+        "NET -> " + "|".join(["a"] * 100_000),
+    ],
+    ids=["nested", "renamed", "alternatives"],
+)
+def test_long_grammars_do_not_take_long(text):
+    start = time.process_time()
+    assert parse_grammar(text).productions
+    assert time.process_time() - start < 8  # it took more than 19 s
+
+
+def test_every_cycle_is_found():
+    chain = "\n".join(f"S{i} -> S{i + 1} | id" for i in range(9))
+    with pytest.raises(ValueError, match=r"line \d+: S\d can become S\d itself"):
+        parse_grammar(chain + "\nS9 -> S5 | id")
+    assert parse_grammar(chain + "\nS9 -> Linear1(S5) | id").recursive
+    assert not parse_grammar(chain + "\nS9 -> id").recursive
 
 
 def test_mistakes_in_python():

@@ -119,3 +119,16 @@ def test_whole_numbers_of_any_size():
         assert 0.4 * n < sum(values) / 200 < 0.6 * n
         assert {below(rng, 3) for _ in range(50)} == {0, 1, 2} and below(rng, 1) == 0
         assert {pick(rng, [0, 10**40, 0]) for _ in range(9)} == {1}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\n".join([*(f"S{i} -> S{i + 1}" for i in range(3000)), "S3000 -> id"]),
+        "NET -> Linear2(OP, OP)\nOP -> " + "|".join(f"a{i}" for i in range(5000)),
+    ],
+    ids=["renamed", "alternatives"],
+)
+def test_grammars_too_long_to_count(text):
+    with pytest.raises(ValueError, match=r"too long to count its terms.* give it fewer"):
+        Sampler(parse_grammar(text))

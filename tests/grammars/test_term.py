@@ -1,5 +1,9 @@
 """Terms print, parse, compare and hash; texts that are no terms say where and why."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -49,7 +53,12 @@ def test_parts_are_where_they_say(term):
         ("Linear2()", r"position 8: expected a name"),
         ("3conv", r"position 0: expected a name"),
         ("L(" * 5000, rf"at most {MAX_DEPTH} nested heads"),
+        (
+            "L(" + "a," * MAX_SIZE + "?)",
+            f"position {2 * MAX_SIZE}: expected at most {MAX_SIZE} heads",
+        ),
     ],
+    ids=lambda text: text[:30],
 )
 def test_mistakes_in_texts(text, message):
     with pytest.raises(ValueError, match=message):
@@ -72,3 +81,20 @@ def test_wrong_heads_and_arguments():
         Term("Linear2(conv3, id)")
     with pytest.raises(ValueError, match="tuple of terms"):
         Term("Linear1", ("conv3",))
+
+
+def test_a_pickled_term_is_the_same_in_a_process_with_other_hashes():
+    """Hashes of text differ from process to process; that of a term is made anew there."""
+    make = "import pickle, sys; from sciops.grammars import parse_term; "
+    dump = make + "sys.stdout.write(pickle.dumps(parse_term('Linear2(conv3, relu)')).hex())"
+    load = make + (
+        "term = pickle.loads(bytes.fromhex(sys.argv[1])); "
+        "print(term in {parse_term('Linear2(conv3, relu)')})"
+    )
+
+    def told(program: str, seed: str, *more: str) -> str:
+        env = {**os.environ, "PYTHONHASHSEED": seed}
+        command = [sys.executable, "-c", program, *more]
+        return subprocess.run(command, env=env, capture_output=True, text=True, check=True).stdout
+
+    assert told(load, "2", told(dump, "1")).strip() == "True"

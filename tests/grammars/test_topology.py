@@ -46,6 +46,8 @@ def test_used_edges_are_those_on_paths(name):
         (((0, 1),), "got 0-1"),
         (((1, 2), (3, 4)), "edges 1-2, 3-4 are on no way from node 1 to node 4"),
         (((1, 3), (2, 3)), "edges 2-3 are on no way"),
+        (((1, 3),), "no edge has node 2, and the sink is 3; number the nodes"),
+        (((1, 2), (2, 10**15)), "no edge has node 3"),
     ],
 )
 def test_wrong_edges(edges, message):

@@ -208,6 +208,26 @@ def test_too_large(written, monkeypatch, change):
         read_alignment(path)
 
 
+@pytest.mark.parametrize("name", ["toy.fasta", "toy.a3m.gz"])
+def test_more_sequences_than_any_family_has(written, name):
+    text = b">q\nA\n" * (alignments.MOST_ROWS + 2)
+    path = written(gzip.compress(text, 1) if name.endswith(".gz") else text, name)
+    with pytest.raises(ValueError, match=r"more than 1048576 sequences, .* leave out sequences"):
+        read_alignment(path)
+
+
+def test_more_rows_of_stockholm(written, monkeypatch):
+    monkeypatch.setattr(alignments, "MOST_ROWS", 1)
+    with pytest.raises(ValueError, match="more than 1 sequences"):
+        read_alignment(written(STOCKHOLM))
+
+
+def test_more_lines_than_can_be_meant(written):
+    text = b"# STOCKHOLM 1.0\n" + b"\n" * alignments.MOST_LINES + b"q MK\n//\n"
+    with pytest.raises(ValueError, match="more than 4194304 lines"):
+        read_alignment(written(text))
+
+
 @pytest.mark.parametrize(
     "rows", [np.zeros((2, 3), np.uint8), np.zeros((1, 3)), np.zeros(1, np.uint8)]
 )

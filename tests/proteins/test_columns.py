@@ -1,5 +1,6 @@
 """Columns and residues: pairs known beforehand, mismatches that are shown, real families."""
 
+import time
 from pathlib import Path
 
 import numpy as np
@@ -57,6 +58,8 @@ def test_tables_are_read(tmp_path, end):
         ("-1\tD\t2\t804 A\n", "line 1"),
         ("0\tD\t2\t804\n", "line 1"),
         ("0\tASP\t2\t804 A\n", "line 1"),
+        ("1" * 5000 + "\tD\t2\t804 A\n", "line 1"),
+        ("0\tD\t2\t804 A\n" * 400_000, "more than 4 MiB"),
         ("0\tD\t2\t4 A\n1\tD\t3\t5 B\n", r"names the chains \['A', 'B'\], expected one"),
     ],
 )
@@ -163,6 +166,34 @@ def test_numbers_that_jump_for_no_reason(jump):
     assert pairs(aligned(PROTEIN), chain_of(PROTEIN, numbers)) == [
         (i, i) for i in range(len(PROTEIN))
     ]
+
+
+@pytest.mark.parametrize("step", [2, 3, 40, 10_000])
+def test_numbers_that_always_jump(step):
+    numbers = range(0, step * len(PROTEIN), step)
+    assert len(pairs(aligned(PROTEIN), chain_of(PROTEIN, numbers))) == len(PROTEIN)
+
+
+def test_missing_residues_are_placed_beside_a_jump():
+    query = "MTAYKKKKGGWDEPVL"
+    for kept in ([0, 1, 2, 3, 4, 7, *range(8, 16)], [0, 1, 2, 3, 6, 7, *range(8, 16)]):
+        numbers = [i + 1000 * (i > 10) for i in kept]
+        chain = chain_of("".join(query[i] for i in kept), numbers)
+        assert pairs(aligned(query), chain) == [(i, n) for n, i in enumerate(kept)]
+
+
+def test_long_chains_with_strange_numbers_do_not_take_long():
+    long = (PROTEIN * 21)[:1500]
+    start = time.process_time()
+    assert len(pairs(aligned(long), chain_of(long, range(0, 15_000_000, 10_000)))) == 1500
+    assert time.process_time() - start < 5  # it took 45 s and 6.6 GB
+
+
+def test_chains_too_long_to_compare():
+    with pytest.raises(ValueError, match=r"has 9000 residues .* at most 67108864 pairs .* indices"):
+        match(aligned("A" * 9000), chain_of("A" * 9000))
+    with pytest.raises(ValueError, match=r"has 65537 residues .* queries of at most 65536"):
+        match(aligned("A" * 65537), chain_of("AAAA", [1, 50_000, 50_001, 50_002]))
 
 
 def test_insertion_codes_count_as_no_step():

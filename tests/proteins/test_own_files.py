@@ -5,6 +5,8 @@ import gzip
 import numpy as np
 import pytest
 
+from sciops.data.ragged_store import write_ragged
+from sciops.data.store import open_store
 from sciops.proteins.collection import read_tree
 from sciops.proteins.own_files import Files, divided, find_files, protein_from
 from sciops.proteins.ragged import proteins_of
@@ -83,6 +85,21 @@ def test_a_tree_of_a_folder(folder):
     files = {name: tuple(parts) for name, parts in find_files(folder).items()}
     same = read_tree(files, split={"train": ["one", "two"], "test": ["three"]})
     assert same["test"].to_dataset().identical(tree["test"].to_dataset())
+
+
+def test_what_structures_leave_open_is_told(folder, caplog, tmp_path):
+    file = folder / "structures" / "one.x.pdb"
+    model = file.read_text().removesuffix("END\n")
+    file.write_text(f"MODEL        1\n{model}ENDMDL\nMODEL        2\n{model}ENDMDL\nEND\n")
+    tree = read_tree(folder, split={"train": ["one", "two"], "test": ["three"]})
+    assert tree["train"].attrs["notes"] == {"one": ["2 models, the first taken"]}
+    assert "notes" not in tree["test"].attrs
+    (message,) = caplog.messages
+    assert "1 of 3 proteins left something open" in message
+    assert "one: 2 models, the first taken" in message
+    write_ragged(tmp_path / "store.zarr", tree)
+    (one,) = proteins_of(open_store(tmp_path / "store.zarr")["train"].to_dataset())
+    assert one.notes == ("2 models, the first taken",)
 
 
 def test_folders_that_are_none(folder, tmp_path):

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sciops.proteins import structures
+from sciops.proteins import atom_lines, structures
 from sciops.proteins.protein import AMINO_ACIDS
 from sciops.proteins.structures import Chain, distance_map, read_structure
 
@@ -300,6 +300,47 @@ def test_too_large(tmp_path, monkeypatch):
         read_structure(tmp_path / "a.pdb.gz")
 
 
+def test_too_many_atoms_are_refused_while_they_are_read(tmp_path):
+    line = pdb(peptide("ALA")).splitlines(keepends=True)[0].encode()
+    (tmp_path / "a.pdb.gz").write_bytes(gzip.compress(line * (atom_lines.MOST_ATOMS + 1), 1))
+    with pytest.raises(ValueError, match="more than 90000 residues, or 360000 atoms of backbones"):
+        read_structure(tmp_path / "a.pdb.gz")
+
+
+def test_too_many_residues(written, monkeypatch):
+    monkeypatch.setattr(atom_lines, "MOST_RESIDUES", 3)
+    assert len(read_structure(written(peptide("ALA GLY TRP")))) == 3
+    with pytest.raises(ValueError, match=r"more than 3 residues.* in a file of its own"):
+        read_structure(written(peptide("ALA GLY TRP ALA")))
+
+
+def test_too_many_models(tmp_path, monkeypatch):
+    monkeypatch.setattr(atom_lines, "MOST_ATOMS", 20)
+    (tmp_path / "a.pdb").write_text("MODEL \n" * 21)
+    with pytest.raises(ValueError, match="or 20 atoms"):
+        read_structure(tmp_path / "a.pdb")
+
+
+@pytest.mark.parametrize("name", ["a.pdb.gz", "a.cif.gz"])
+def test_too_many_lines(tmp_path, name):
+    text = b"data_x\nloop_\n_a.b\n" + b"x\n" * atom_lines.MOST_LINES
+    (tmp_path / name).write_bytes(gzip.compress(text, 1))
+    with pytest.raises(ValueError, match="has 2097155 lines, and at most 2097152 are read; save"):
+        read_structure(tmp_path / name)
+
+
+def test_long_mmcif_without_one_line_an_atom(tmp_path, monkeypatch):
+    whole = cif(peptide("ALA GLY")).encode()
+    split = whole.replace(b"ATOM ", b"ATOM\n")
+    (tmp_path / "a.cif").write_bytes(split)
+    assert read_structure(tmp_path / "a.cif").sequence == "AG"
+    monkeypatch.setattr(structures, "IRREGULAR", len(split) - 1)
+    with pytest.raises(ValueError, match="no table of atoms with one line each"):
+        read_structure(tmp_path / "a.cif")
+    (tmp_path / "a.cif").write_bytes(whole + b"\n" * 1000)
+    assert read_structure(tmp_path / "a.cif").sequence == "AG"
+
+
 def test_what_biopython_could_not_use_is_noted(tmp_path):
     path, atoms = tmp_path / "a.pdb", peptide("ALA GLY")
     path.write_text(pdb([*atoms, atoms[-2]]))  # twice
@@ -315,6 +356,16 @@ def test_what_does_not_matter_is_not_noted(tmp_path):
     path.write_text(text.replace("  1.00 20.00", " " * 12) + "STRANGE RECORD\n")
     chain = read_structure(path, chain="A")
     assert (chain.sequence, chain.notes) == ("AGW", ())
+
+
+def test_maps_larger_than_the_memory_are_refused(monkeypatch):
+    monkeypatch.setenv("SCIOPS_MEMORY", "0.001")
+    chain = Chain("toy", "A" * 9, np.zeros((9, 3)), tuple("123456789"))
+    assert distance_map(chain).shape == (9, 9)
+    longer = Chain("toy", "A" * 99, np.zeros((99, 3)), tuple(map(str, range(99))))
+    monkeypatch.setenv("SCIOPS_MEMORY", "0.0001")
+    with pytest.raises(ValueError, match=r"map of the 99 residues .* needs 0\.000274 GB"):
+        distance_map(longer)
 
 
 # -- distances ------------------------------------------------------------------------------------

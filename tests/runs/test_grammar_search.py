@@ -169,3 +169,18 @@ def test_grammars_from_files(tmp_path, whole):
     assert outcome(again) == outcome(whole)
     with pytest.raises(ValueError, match=r"holds another search \(.*seed"):
         searched(whole.path, seed=1)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"\xff\xfe -> conv3", "own.txt is no text in UTF-8 .* save it as such"),
+        (b"NET -> conv3\nwhat", "own.txt, line 2: expected SYMBOL -> term"),
+        (b"# " + b"x" * 2**19, "own.txt, a grammar of more than 262144 characters"),
+    ],
+    ids=["bytes", "mistake", "long"],
+)
+def test_files_that_are_no_grammars(tmp_path, content, message):
+    (tmp_path / "own.txt").write_bytes(content)
+    with pytest.raises(ValueError, match=message):
+        searched(tmp_path / "search", grammar=tmp_path / "own.txt")
