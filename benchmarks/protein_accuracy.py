@@ -1,11 +1,11 @@
 """Distances in real proteins: towers of several depths with several operators, cross-validated.
 
-    python -m benchmarks.protein_accuracy FOLDER --ops conv,dilated,xd-hybrid --depths 6,10,18
+    python -m benchmarks.protein_accuracy FOLDER --ops conv,dilated,xd-grid,unet --depths 6,10,18
     python -m benchmarks.protein_accuracy FOLDER --table          only print what is there
 
 FOLDER has alignments/, structures/ and indices/ (see `sciops.read("protein", …)`).  Of the proteins
 in the order of their names, split k tests on those number k, k + 5, k + 10, …; two of the others
-validate.  All towers have the same width, windows and number of epochs.
+validate.  All towers have the same width, windows and number of epochs; a U-Net has no depth.
 
 Writes benchmarks/results/protein_accuracy.csv, a row for each run, and protein_accuracy.md.
 Interrupted, it goes on where it stopped.
@@ -25,7 +25,7 @@ from sciops.proteins.collection import OWN, tree_of
 from sciops.proteins.own_files import find_files, protein_from
 from sciops.proteins.protein import Protein
 
-KEY = ("op", "depth", "split")
+KEY = ("op", "depth", "split", "seed")
 SPLITS = 5
 SETTINGS = dict(width=16, window=64, epochs=60, batch_size=4, rate=4e-3, dropout=0.1)
 SHOWN = {
@@ -57,18 +57,44 @@ def covariation(proteins: list[Protein], which: str) -> dict[str, Any]:
     return {name: scores[name] for name in SHOWN if name in scores}
 
 
-def trained(splits: dict[str, list[Protein]], op: str, depth: int, out: Path) -> dict[str, Any]:
+def arms(ops: str, depths: str) -> list[tuple[str, str]]:
+    """Every tower at every depth, and the U-Net once.
+
+    >>> arms("conv,unet", "6,10")
+    [('conv', '6'), ('unet', '-'), ('conv', '10')]
+    """
+    found = [(op, "-" if op == "unet" else d) for d in depths.split(",") for op in ops.split(",")]
+    return list(dict.fromkeys(found))
+
+
+def settings(op: str, depth: str) -> dict[str, Any]:
+    """Of a run: the same for all towers, and for the U-Net those of them that it has."""
+    if op == "unet":
+        return {name: value for name, value in SETTINGS.items() if name != "dropout"}
+    return dict(SETTINGS, depth=int(depth))
+
+
+def trained(
+    splits: dict[str, list[Protein]], op: str, depth: str, seed: int, out: Path
+) -> dict[str, Any]:
     """The scores of one run on its test proteins."""
-    data = tree_of(splits, OWN)
-    run = sciops.train_protein(op, depth=depth, data=data, out=out, progress=False, **SETTINGS)
+    how = dict(data=tree_of(splits, OWN), seed=seed, out=out, progress=False)
+    run = sciops.train_protein(op, **how, **settings(op, depth))
     scores = {name: run.metrics[f"test_{name}"] for name in SHOWN}
     names = "val_log_cosh", "train_log_cosh", "train_seconds", "parameters"
     return scores | {name: run.metrics[name] for name in names}
 
 
 def summary(table: pd.DataFrame) -> str:
-    """Mean ± spread over the splits, as Markdown."""
+    """Mean ± spread over the splits, as Markdown, towers in the order of their depths.
+
+    Of a split it is the mean over the seeds that there are.
+    """
     lines = []
+    machines = "\n".join(f"- {m}" for m in table["machine"].unique())
+    splits = table.drop(columns=["seed", "machine"]).groupby(["op", "depth", "split"], sort=False)
+    table = splits.mean().reset_index()
+    table = table.sort_values("depth", key=lambda d: d.replace("-", "0").astype(int), kind="stable")
     for (op, depth), rows in table.groupby(["op", "depth"], sort=False):
         cells = {
             title: mean_and_spread(rows[name].dropna())
@@ -80,7 +106,6 @@ def summary(table: pd.DataFrame) -> str:
             cells["validation loss"] = mean_and_spread(rows["val_log_cosh"])
         lines.append({"op": op, "depth": depth, **cells, "seconds": seconds.replace("nan", "")})
     text = "# Distances in real proteins: mean ± standard deviation (splits)\n\n"
-    machines = "\n".join(f"- {m}" for m in table["machine"].unique())
     return text + markdown(pd.DataFrame(lines).fillna("")) + f"\n\nMachines:\n{machines}\n"
 
 
@@ -89,9 +114,10 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--ops", default="conv,dilated,xd-hybrid,xd-grid")
+    parser.add_argument("--ops", default="conv,dilated,xd-hybrid,xd-grid,unet")
     parser.add_argument("--depths", default="6,10,18")
     parser.add_argument("--splits", default=",".join(map(str, range(SPLITS))))
+    parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--runs", type=Path, default=Path("out/protein"), help="folder of the runs")
     parser.add_argument("--results", type=Path, default=FOLDER)
     parser.add_argument("--table", action="store_true", help="only print what is there")
@@ -102,17 +128,16 @@ def main() -> None:
         for k in map(int, chosen.splits.split(",")):
             splits = divided(proteins, k)
             for which in ("mutual_information", "couplings"):
-                key = dict(op=which, depth="-", split=k)
+                key = dict(op=which, depth="-", split=k, seed=0)
                 rows.get(key, lambda which=which, t=splits["test"]: covariation(t, which))
-            for depth in map(int, chosen.depths.split(",")):
-                for op in chosen.ops.split(","):
-                    out = chosen.runs / f"{op}-{depth}-{k}"
-                    row = rows.get(
-                        dict(op=op, depth=depth, split=k),
-                        lambda s=splits, op=op, d=depth, out=out: trained(s, op, d, out),
-                    )
-                    print(f"{op} {depth} split {k}: MAE8 {row['mae8']:.2f}", flush=True)
-                    write_text(chosen.results / "protein_accuracy.md", summary(rows.table))
+            for op, depth in arms(chosen.ops, chosen.depths):
+                key = dict(op=op, depth=depth, split=k, seed=chosen.seed)
+                out = chosen.runs / "-".join(str(part) for part in key.values() if part != "-")
+                row = rows.get(
+                    key, lambda s=splits, a=(op, depth, chosen.seed, out): trained(s, *a)
+                )
+                print(f"{op} {depth} split {k}: MAE8 {row['mae8']:.2f}", flush=True)
+                write_text(chosen.results / "protein_accuracy.md", summary(rows.table))
     print(summary(rows.table))
 
 

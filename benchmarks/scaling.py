@@ -6,7 +6,7 @@
 Writes benchmarks/results/scaling.csv, what was measured, and scaling.md, both.
 
 Measured: seconds of an epoch of the same training, one thread a process, by one process and by two
-that share every batch (DDP, gloo).
+that share every batch (DDP, gloo), in turns; the median of several turns, lowest and highest.
 
 The model: p devices, each with b samples a step (weak scaling), P bytes of gradients, D bytes of
 data a sample.  A ring sends 2 (p − 1)/p · P bytes from each device in 2 (p − 1) messages; a file
@@ -24,6 +24,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 import sciops
@@ -31,7 +32,8 @@ from benchmarks.results import FOLDER, digits, machine, markdown
 from sciops.atomic import write_text
 
 DEVICES = (1, 2, 8, 64, 512)
-SMALL = dict(resolution=33, n_train=96, n_val=8, n_test=8, batch_size=16, epochs=4, width=16)
+SMALL = dict(resolution=43, n_train=200, n_val=8, n_test=8, batch_size=20, epochs=5)
+TURNS = 5
 
 
 @dataclass(frozen=True)
@@ -140,14 +142,22 @@ def epoch_seconds(devices: int, folder: Path, small: dict) -> float:
     return float(sciops.open_run(out).history["seconds"].iloc[1:].median())
 
 
-def measured(small: dict = SMALL) -> pd.DataFrame:
-    with tempfile.TemporaryDirectory() as name:
-        seconds = {p: epoch_seconds(p, Path(name), small) for p in (1, 2)}
+def measured(small: dict = SMALL, turns: int = TURNS) -> pd.DataFrame:
+    """One process and two in turns, each pair compared."""
+    seconds: dict[int, list[float]] = {1: [], 2: []}
+    for _ in range(turns):
+        with tempfile.TemporaryDirectory() as name:
+            for processes, found in seconds.items():
+                found.append(epoch_seconds(processes, Path(name), small))
+    times = {p: np.divide(seconds[1], found) for p, found in seconds.items()}
     return pd.DataFrame(
         {
             "processes": list(seconds),
-            "seconds an epoch": [digits(s) for s in seconds.values()],
-            "times one": [f"{seconds[1] / s:.2f}" for s in seconds.values()],
+            "turns": turns,
+            "seconds an epoch": [digits(np.median(found)) for found in seconds.values()],
+            "times one": [f"{np.median(t):.2f}" for t in times.values()],
+            "lowest": [f"{t.min():.2f}" for t in times.values()],
+            "highest": [f"{t.max():.2f}" for t in times.values()],
         }
     )
 
