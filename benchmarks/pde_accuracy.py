@@ -38,10 +38,8 @@ def _torchphysics():
 
 # what train_pde is given; "data" is called, "own" is for single operators, the rest passed on
 SMOOTH, SHARP = ({op: dict(frequencies=n) for op in ("xd", "fno")} for n in (8, 32))
-ONE_GRID = {  # their kernels mean something else on another grid
-    "conv": dict(resolution=85, coarse=None, taps=3),
-    "unet": dict(resolution=85, coarse=None),
-}
+ALONE = dict(resolution=85, coarse=None)  # their kernels mean something else on another grid
+ONE_GRID = {"conv": ALONE | dict(taps=3), "unet": ALONE, "neuralop": ALONE}
 PAPER_GRID = dict(name="darcy", resolution=22, n_train=200, n_test=80, recipe="paper", epochs=20)
 DARCY = dict(
     **dict(name="darcy", resolution=[43, 85], coarse=0.85, epochs=80, own=ONE_GRID),
