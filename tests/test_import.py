@@ -29,11 +29,12 @@ def loaded_packages(code: str) -> set[str]:
 
 
 def test_import_costs_little_beyond_torch():
+    """As a share of torch's own time, which a busy machine makes longer as well."""
     code = (
-        "import time, torch; start = time.process_time();"
-        f"{USE_ALL}; print(time.process_time() - start)"
+        "from time import process_time as now; start = now(); import torch; middle = now();"
+        f"{USE_ALL}; print((now() - middle) / (middle - start))"
     )
-    assert min(float(run_python(code)) for _ in range(5)) < 0.3
+    assert min(float(run_python(code)) for _ in range(5)) < 0.25
 
 
 def test_import_alone_does_not_load_torch():
