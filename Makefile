@@ -20,8 +20,7 @@ test-slow: $(STAMP) ## only the slow tests
 
 demo: $(STAMP) ## XD against FNO on Darcy flow: data, training, table, other grids, report
 	$(BIN)/sciops compare darcy --ops xd,fno --seeds 1 --n-train 200 --n-val 20 --n-test 50 \
-		--epochs 15 --out out/demo
-	$(BIN)/sciops transfer out/demo/xd-seed0 --resolutions 32,43,64,85
+		--epochs 15 --resolutions 32,64,85 --out out/demo
 	$(BIN)/sciops evaluate out/demo/xd-seed0 --costs
 	$(BIN)/sciops report out/demo/xd-seed0 --resolutions 32,43,64,85
 

@@ -46,6 +46,8 @@ DARCY = dict(
     **dict(n_train=1000, n_val=100, n_test=400),
 )
 FINER = {op: dict(frequencies=16) for op in ("xd", "fno")}
+# slopes in the loss of all, and of neuraloperator the rate and decay of its config/darcy_config.py
+SLOPES = dict(h1=0.5, own={"neuralop": dict(rate=5e-3, decay=1e-4)})
 PROBLEMS: dict[str, dict[str, Any]] = {
     "darcy": DARCY,
     "darcy-slopes": DARCY | dict(h1=0.5, own=ONE_GRID | FINER),
@@ -70,7 +72,9 @@ PROBLEMS: dict[str, dict[str, Any]] = {
         **dict(n_train=100, n_val=20, n_test=40),
     ),
     "neuralop-darcy": dict(name="darcy", data=_neuralop_darcy, epochs=40),
+    "neuralop-darcy-slopes": dict(name="darcy", data=_neuralop_darcy, epochs=40) | SLOPES,
     "torchphysics": dict(name="darcy", data=_torchphysics, epochs=40),
+    "torchphysics-slopes": dict(name="darcy", data=_torchphysics, epochs=40) | SLOPES,
     "paper-grid": PAPER_GRID,
     "paper-grid-augmented": PAPER_GRID | dict(augment=True),
 }

@@ -1,7 +1,7 @@
 """Operators trained on one grid and judged on others, beside two ways of interpolation.
 
     python -m benchmarks.resolution_transfer darcy --ops xd,fno,neuralop,conv
-    python -m benchmarks.resolution_transfer --table     only print what is there
+    python -m benchmarks.resolution_transfer --table     only show what is there
 
 Writes benchmarks/results/resolution_transfer.csv, a row for each operator, seed and grid, and
 resolution_transfer.md.  Runs are taken up again where they stopped; finished ones are not trained
@@ -16,7 +16,7 @@ import pandas as pd
 
 import sciops
 from benchmarks.pde_accuracy import PROBLEMS, SHARED, options_for
-from benchmarks.results import FOLDER, Rows, digits, markdown
+from benchmarks.results import FOLDER, Rows, markdown, mean_and_spread
 from sciops.atomic import write_text
 
 KEY = ("problem", "op", "seed", "resolution")
@@ -36,6 +36,7 @@ TRANSFERS: dict[str, tuple[dict[str, Any], tuple[int, ...]]] = {
         (128, 256, 512, 1024, 2048, 4096, 8192),
     ),
     "neuralop-darcy": (PROBLEMS["neuralop-darcy"], (16, 32)),
+    "neuralop-darcy-slopes": (PROBLEMS["neuralop-darcy-slopes"], (16, 32)),
 }
 
 
@@ -47,7 +48,8 @@ def _neuralop_grids() -> dict[int, Any]:
     return {n: read(n)["test"].to_dataset() for n in (16, 32)}
 
 
-GIVEN = {"neuralop-darcy": _neuralop_grids}  # data of others, which cannot be made on any grid
+# data of others, which cannot be made on any grid
+GIVEN = dict.fromkeys(("neuralop-darcy", "neuralop-darcy-slopes"), _neuralop_grids)
 COLUMNS = ("relative_l2", "control_upsample", "control_downsample", "energy_above_nyquist")
 
 
@@ -80,7 +82,8 @@ def measure(rows: Rows, problem: str, op: str, seed: int, runs: Path) -> None:
 
 
 def summary(table: pd.DataFrame) -> str:
-    """Mean errors over samples and seeds, as Markdown: an operator a row, a grid a column."""
+    """Mean errors over samples, mean ± standard deviation over seeds, as Markdown: an operator a
+    row, a grid a column."""
     if table.empty:
         return "Nothing has been measured yet."
     parts = []
@@ -89,21 +92,19 @@ def summary(table: pd.DataFrame) -> str:
         trained = options.get("resolution", grids[0])
         lines = []
         for op, of_op in of_problem.groupby("op", sort=False):
-            means = of_op.groupby("resolution")[list(COLUMNS)].mean()
-            means.index = means.index.astype(int)
-            means = means.sort_index()
+            by_grid = {int(n): rows for n, rows in of_op.groupby("resolution")}
             named = {
                 op: "relative_l2",
                 f"{op}, on {trained} and interpolated": "control_upsample",
                 f"{op}, input brought to {trained}": "control_downsample",
             }
             lines += [
-                {"": name, **{str(n): digits(means.loc[n, column]) for n in means.index}}
+                {"": name, **{str(n): mean_and_spread(by_grid[n][column]) for n in sorted(by_grid)}}
                 for name, column in named.items()
             ]
         parts.append(f"## {problem}, trained on {trained}\n\n{markdown(pd.DataFrame(lines))}\n")
     machines = "\n".join(f"- {m}" for m in table["machine"].unique())
-    title = "# Relative L2 error on other grids of the same test samples\n\n"
+    title = "# Relative L2 error on other grids of the same test samples (seeds)\n\n"
     return title + "\n".join(parts) + f"\nMachines:\n{machines}\n"
 
 
@@ -115,7 +116,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--runs", type=Path, default=Path("out/transfer"), help="folder of runs")
     parser.add_argument("--results", type=Path, default=FOLDER)
-    parser.add_argument("--table", action="store_true", help="only print what is there")
+    parser.add_argument("--table", action="store_true", help="only write and print what is there")
     chosen = parser.parse_args()
     unknown = [p for p in chosen.problems if p not in TRANSFERS]
     if unknown:
@@ -126,6 +127,8 @@ def main() -> None:
             for op in chosen.ops.split(","):
                 measure(rows, problem, op, seed, chosen.runs)
                 write_text(chosen.results / "resolution_transfer.md", summary(rows.table))
+    if chosen.table and not rows.table.empty:
+        write_text(chosen.results / "resolution_transfer.md", summary(rows.table))
     print(summary(rows.table))
 
 

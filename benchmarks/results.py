@@ -7,6 +7,7 @@ another day; each row says on which machine and with which versions it was made.
 import os
 import platform
 from collections.abc import Callable, Mapping
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +24,17 @@ def machine() -> str:
     """Processor, threads and versions."""
     return (
         f"{_processor()}, {torch.get_num_threads()} threads of {os.cpu_count()} cores, "
-        f"Python {platform.python_version()}, torch {torch.__version__}, sciops {__version__}"
+        f"Python {platform.python_version()}, torch {torch.__version__}, {_neuraloperator()}"
+        f"sciops {__version__}"
     )
+
+
+def _neuraloperator() -> str:
+    """Its version, where it is installed; it is not imported for that."""
+    try:
+        return f"neuraloperator {version('neuraloperator')}, "
+    except PackageNotFoundError:
+        return ""
 
 
 def _processor() -> str:

@@ -29,7 +29,7 @@ _VERBS = {
     "train_pde": "sciops.runs.pde",
     "train_protein": "sciops.runs.protein",
     "train_vision": "sciops.runs.vision",
-    "transfer": "sciops.runs.opening",
+    "transfer": "sciops.runs.transferring",
     "weight_parameters": "sciops.operators",
 }
 _PACKAGES = ("operators",)  # building blocks, reached as sciops.operators.XD

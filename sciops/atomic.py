@@ -140,9 +140,14 @@ def flush(path: Path) -> None:
 
 def write_text(file: Path, text: str) -> None:
     """Write a small file such that it is there whole, or as it was."""
+    write_bytes(file, text.encode("utf-8"))
+
+
+def write_bytes(file: Path, content: bytes) -> None:
+    """`write_text` of what is no text."""
     stage = file.with_name(f".{file.name}.{os.getpid()}.partial")  # others may write it, too
     try:
-        stage.write_text(text, encoding="utf-8")
+        stage.write_bytes(content)
         flush(stage)
         publish(stage, file)
     finally:
@@ -150,7 +155,7 @@ def write_text(file: Path, text: str) -> None:
 
 
 def clear_stages(folder: Path, name: str = "*") -> None:
-    """Remove what killed processes left of the files of `write_text`."""
+    """Remove what killed processes left of the files of `write_bytes`."""
     for stage in folder.glob(f".{name}.partial"):
         if stage.is_file():
             stage.unlink(missing_ok=True)

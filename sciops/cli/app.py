@@ -9,9 +9,10 @@ import typer
 import sciops
 
 from .cleaning import clean
+from .comparing import compare
 from .examples import examples
 from .options import Json, Name, Overwrite, Parameter, ReadName, Seed
-from .runs import compare, evaluate, report, train, transfer
+from .runs import evaluate, report, train, transfer
 from .searches import search
 from .tables import findings_as_json, show
 from .text import or_exit, pair, settings

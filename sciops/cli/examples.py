@@ -25,6 +25,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     ),
     "compare": (
         "sciops compare darcy --ops conv,fno,xd --seeds 3 --epochs 20 --csv table.csv",
+        "sciops compare darcy --ops conv,fno,xd,xd-grid --resolutions 32,64,85 --out compared",
         "sciops compare burgers --ops fno,xd --seconds 120 --set xd.taps=13 --json",
     ),
     "search": (
@@ -41,6 +42,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "transfer": (
         "sciops transfer darcy-xd --resolutions 43,64,85,127",
         "sciops transfer darcy-xd --resolutions 43,85 --json",
+        "sciops transfer xd-on-32 xd-on-64 --resolutions 32,64,128",
     ),
     "report": ("sciops report darcy-xd --resolutions 43,64,85",),
     "clean": (

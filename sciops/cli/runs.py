@@ -1,4 +1,4 @@
-"""The commands about runs: train, evaluate, transfer, report, compare."""
+"""The commands about runs: train, evaluate, transfer, report."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -8,7 +8,7 @@ import typer
 import sciops
 from sciops.runs import OPERATORS, TASKS
 
-from .names import complete_operator, complete_operators, expect_data_set, listed
+from .names import complete_operator, expect_data_set, listed
 from .options import (
     Augment,
     BatchSize,
@@ -19,7 +19,6 @@ from .options import (
     Forecast,
     Json,
     Name,
-    OwnSetting,
     Recipe,
     Report,
     Resolution,
@@ -35,16 +34,17 @@ from .options import (
 from .tables import (
     by_resolution,
     by_sample,
-    mean_and_spread,
+    of_matrix,
     of_run,
     of_run_as_json,
+    on_grids,
     over_samples,
     pooled,
     save_csv,
     show,
     with_pooled,
 )
-from .text import or_exit, settings, stop, whole_numbers
+from .text import grids_of, only_the_first_process_goes_on, or_exit, settings, whole_numbers
 
 
 def train(
@@ -87,7 +87,7 @@ def train(
     """
     given = dict(
         op=op,
-        resolution=_grids(resolution),
+        resolution=grids_of(resolution),
         n_train=n_train,
         n_val=n_val,
         n_test=n_test,
@@ -113,7 +113,7 @@ def train(
         run = or_exit(getattr(sciops, f"train_{name}"), **_named(given))
     else:
         run = or_exit(sciops.train_pde, name, **given)
-    _only_the_first_process_goes_on()
+    only_the_first_process_goes_on()
     page = or_exit(run.report) if report else None
     if as_json:
         typer.echo(of_run_as_json(run.path, run.metrics, page))
@@ -165,18 +165,27 @@ def evaluate(
         typer.echo(f"{count} of {len(table)} predictions are not finite", err=True)
 
 
-def transfer(run: Folder, resolutions: Resolutions, csv: Csv = None, as_json: Json = False) -> None:
+def transfer(
+    runs: Annotated[
+        list[Path], typer.Argument(help="folder of a run; of several, each trained on another grid")
+    ],
+    resolutions: Resolutions,
+    csv: Csv = None,
+    as_json: Json = False,
+) -> None:
     """Errors on other grids of the same test samples, beside those of interpolation.
 
     control_upsample predicts on the training grid and interpolates; control_downsample also has
-    to interpolate the input to it; growth is over the error on the training grid.
+    to interpolate the input to it; growth is over the error on the training grid.  Of several runs
+    the matrix is shown, trained on × judged on.
     """
     wanted = whole_numbers([resolutions], "--resolutions")
-    errors = or_exit(sciops.transfer, run, wanted)
+    errors = or_exit(sciops.transfer, runs if len(runs) > 1 else runs[0], wanted)
     table = by_resolution(errors)
     if csv is not None:
         or_exit(save_csv, table, csv)
-    show(table, as_json=as_json)
+    is_matrix = len(runs) > 1 and not as_json
+    show(on_grids(of_matrix(table)) if is_matrix else table, as_json=as_json)
     if errors.attrs["refused"]:
         typer.echo(f"did not run on {errors.attrs['refused']}", err=True)
 
@@ -193,70 +202,6 @@ def report(
     typer.echo(or_exit(opened.report, out))
 
 
-def compare(
-    ctx: typer.Context,
-    name: Name,
-    ops: Annotated[
-        str, typer.Option(help=f"several of {listed(OPERATORS)}", autocompletion=complete_operators)
-    ] = "conv,fno,xd",
-    seeds: Annotated[int, typer.Option(help="how many, for each operator")] = 3,
-    seconds: Annotated[float | None, typer.Option(help="of training, instead of epochs")] = None,
-    resolution: Resolution = None,
-    n_train: TrainCount = None,
-    n_val: ValCount = None,
-    n_test: TestCount = None,
-    epochs: Epochs = None,
-    batch_size: BatchSize = None,
-    data: Store = None,
-    recipe: Recipe = "quick",
-    forecast: Forecast = None,
-    augment: Augment = None,
-    out: Annotated[Path | None, typer.Option(help="folder of the runs")] = None,
-    setting: OwnSetting = None,
-    csv: Csv = None,
-    as_json: Json = False,
-) -> None:
-    """Train operators under one budget, each from several seeds, and compare their test errors.
-
-    Of equations only.  Runs that are in the folder already are taken as they are.
-    """
-    expect_data_set(name)
-    own, shared = _divided(
-        [op.strip() for op in ops.split(",")], settings(setting, taken=ctx.params)
-    )
-    table = or_exit(
-        sciops.compare,
-        name,
-        own,
-        seeds=seeds,
-        seconds=seconds,
-        resolution=_grids(resolution),
-        n_train=n_train,
-        n_val=n_val,
-        n_test=n_test,
-        epochs=epochs,
-        batch_size=batch_size,
-        data=data,
-        recipe=recipe,
-        forecast=forecast,
-        augment=augment,
-        out=out,
-        **shared,
-    ).reset_index()
-    _only_the_first_process_goes_on()
-    if csv is not None:
-        or_exit(save_csv, table, csv)
-    show(table if as_json else mean_and_spread(table), as_json=as_json)
-
-
-def _only_the_first_process_goes_on() -> None:
-    """Of several that train together (--devices 2), each of which runs the whole command."""
-    from sciops.runs.folder import is_first_process
-
-    if not is_first_process():
-        raise typer.Exit(0)
-
-
 # --- words to values ------------------------------------------------------------------------------
 
 
@@ -271,27 +216,3 @@ def _named(given: dict[str, Any]) -> dict[str, Any]:
 
 def _opened(run: Path):
     return or_exit(sciops.open_run, run)
-
-
-def _grids(resolution: list[str] | None) -> int | list[int] | None:
-    if resolution is None:
-        return None
-    grids = whole_numbers(resolution, "--resolution")
-    return grids[0] if len(grids) == 1 else grids
-
-
-def _divided(ops: list[str], given: dict[str, Any]) -> tuple[dict[str, dict], dict[str, Any]]:
-    """Options of single operators, op.name, and those of all.
-
-    >>> _divided(["fno", "xd"], {"width": 8, "xd.taps": 5})
-    ({'fno': {}, 'xd': {'taps': 5}}, {'width': 8})
-    """
-    own, shared = {op: {} for op in ops}, {}
-    if len(own) < len(ops):
-        stop(f"--ops {','.join(ops)} must be different operators")
-    for name, value in given.items():
-        op, dot, option = name.rpartition(".")
-        if dot and op not in own:
-            stop(f"--set {name}={value} is for {op!r}, but --ops are {', '.join(ops)}")
-        (own[op] if dot else shared)[option] = value
-    return own, shared

@@ -15,6 +15,12 @@ if TYPE_CHECKING:
 
     from sciops.findings import Findings
 
+WAYS = {  # to predict on another grid than that of training: the model, and what it has to beat
+    "relative_l2": "",
+    "control_upsample": ", on {} and interpolated",
+    "control_downsample": ", input brought to {}",
+}
+
 
 def show(table: "pd.DataFrame", *, as_json: bool = False) -> None:
     """Print a table, or a JSON list of its rows, in which NaN is null."""
@@ -117,8 +123,8 @@ def with_pooled(table: "pd.DataFrame", scores: "xr.Dataset") -> "pd.DataFrame":
 
 def by_resolution(errors: "xr.Dataset") -> "pd.DataFrame":
     """A row for each resolution, with means over samples."""
-    means = errors.drop_dims("wavenumber").mean("sample", skipna=False)
-    return means.to_dataframe().reset_index()
+    kept = errors.drop_dims("wavenumber").drop_vars("training_nyquist", errors="ignore")
+    return kept.mean("sample", skipna=False).to_dataframe().reset_index()
 
 
 def mean_and_spread(table: "pd.DataFrame") -> "pd.DataFrame":
@@ -129,3 +135,35 @@ def mean_and_spread(table: "pd.DataFrame") -> "pd.DataFrame":
     both = [f"{mean:.4g}{text}" for mean, text in zip(table["mean"], spread, strict=True)]
     kept = ["min", "max", "val_mean", "epochs", "seconds_per_epoch", "parameters"]
     return pd.concat([table[["op"]].assign(relative_l2=both), table[kept]], axis=1)
+
+
+def of_matrix(table: "pd.DataFrame") -> "pd.DataFrame":
+    """The rows of `by_resolution` of several runs as `on_grids` takes them."""
+    labels = [f"trained on {n}" for n in table["trained"]]
+    spread = {f"{name}_std": float("nan") for name in WAYS}
+    return table.assign(op=labels, trained_on=table["trained"], **spread)
+
+
+def on_grids(table: "pd.DataFrame") -> "pd.DataFrame":
+    """Of errors on other grids, an operator and a grid a row: a column for each grid, and three
+    rows for each operator, which are the model and the two controls; "–" where there is none.
+    """
+    import pandas as pd
+
+    rows = []
+    for op, of_op in table.groupby("op", sort=False):
+        for name, text in WAYS.items():
+            cells = zip(of_op["resolution"], of_op[name], of_op[f"{name}_std"], strict=True)
+            words = {str(n): _cell(mean, std) for n, mean, std in cells}
+            rows.append({"op": f"{op}{text.format(of_op['trained_on'].iloc[0])}", **words})
+    return pd.DataFrame(rows).fillna("–")
+
+
+def _cell(mean: float, std: float) -> str:
+    """
+    >>> _cell(0.01234, 0.001), _cell(0.01234, math.nan), _cell(math.nan, math.nan)
+    ('0.01234 ± 0.001', '0.01234', '–')
+    """
+    if math.isnan(mean):
+        return "–"
+    return f"{mean:.4g}" + ("" if math.isnan(std) else f" ± {std:.2g}")

@@ -30,6 +30,14 @@ def stop(message: str) -> NoReturn:
     raise typer.Exit(2) from None
 
 
+def only_the_first_process_goes_on() -> None:
+    """Of several that train together (--devices 2), each of which runs the whole command."""
+    from sciops.runs.folder import is_first_process
+
+    if not is_first_process():
+        raise typer.Exit(0)
+
+
 # --- options --------------------------------------------------------------------------------------
 
 
@@ -74,3 +82,14 @@ def whole_numbers(texts: Sequence[str], option: str) -> list[int]:
         return [int(word) for word in words]
     except ValueError:
         stop(f"{option} {','.join(texts)} must be whole numbers, as in 43 or 43,64")
+
+
+def grids_of(resolution: Sequence[str] | None) -> int | list[int] | None:
+    """
+    >>> grids_of(["43"]), grids_of(["43", "64,85"])
+    (43, [43, 64, 85])
+    """
+    if resolution is None:
+        return None
+    grids = whole_numbers(resolution, "--resolution")
+    return grids[0] if len(grids) == 1 else grids

@@ -13,6 +13,7 @@ What the training grid cannot hold is the target's energy above its Nyquist wave
 error sits is seen in its spectrum (`metrics.spectrum`).
 """
 
+import re
 import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -88,6 +89,13 @@ def across(
                     _measure(level, model, batch, home, on_training_grid)
             count(len(x))
     return _table(levels, task, source)
+
+
+def refusals(table: "xr.Dataset") -> dict[int, str]:
+    """Why the model does not run on a grid, by resolution, from the table of `across`."""
+    grids = "|".join(str(n) for n in table["resolution"].values.tolist())
+    _, *parts = re.split(rf"(?:^|; )({grids}): ", table.attrs["refused"])
+    return {int(n): why for n, why in zip(parts[::2], parts[1::2], strict=True)}
 
 
 # --- measuring ------------------------------------------------------------------------------------

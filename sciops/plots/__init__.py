@@ -13,6 +13,7 @@ from .rollout import rollout_figure
 from .search import distance_curves, filters
 from .shown import spectra_of
 from .term_drawing import architecture
+from .transfer_matrix import transfer_matrix
 
 __all__ = [
     "architecture",
@@ -33,4 +34,5 @@ __all__ = [
     "size_masks",
     "spectra",
     "spectra_of",
+    "transfer_matrix",
 ]

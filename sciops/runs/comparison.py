@@ -4,7 +4,8 @@ The budget is a number of epochs that is the same for all, or a time of training
 every operator is timed, and each gets as many epochs as fit.  Runs are folders below `out`; one
 that is finished is not trained again, so an interrupted comparison goes on where it stopped.
 
-Test data are looked at once, at the end of a run, and choose nothing.
+Test data are looked at once, at the end of a run, and choose nothing.  With `resolutions` every run
+is also judged on other grids of the same test samples (`compared_grids`).
 """
 
 import inspect
@@ -21,6 +22,7 @@ from sciops.backbones import NETWORKS
 from sciops.domains import domain_named
 from sciops.training import TrainingFailed
 
+from .compared_grids import expect_grids, grid_table, mean_errors, write_grids
 from .folder import RUNS, is_first_process
 from .frame import expect_known
 from .pde import rehearse, train_pde
@@ -39,6 +41,7 @@ def compare(
     seeds: int = 3,
     seconds: float | None = None,
     epochs: int | None = None,
+    resolutions: int | Sequence[int] | None = None,
     out: str | Path | None = None,
     progress: bool = True,
     **options,
@@ -49,6 +52,7 @@ def compare(
     seeds:   how many; they are 0, 1, …
     seconds: of training that every run may take; None gives all the same number of epochs
     epochs:  of every run; None leaves them to the recipe
+    resolutions: other grids, of generated data, on which every run is judged as well
     out:     folder of comparison.csv and of the runs, xd-seed0 and so on, which `open_run` opens;
              None is one in runs/
     options: of `train_pde`, for all operators
@@ -56,17 +60,22 @@ def compare(
     The table has mean, std, min and max over the seeds of the relative L2 error of the test data,
     the same error for each seed, the mean of the validation data, and what it took: epochs,
     seconds_per_epoch (median), train_seconds (mean) and parameters.
+
+    With resolutions it also has at_64, …, the mean errors on these grids and on that of training,
+    NaN where an operator does not take a grid.  transfer.csv and transfer.png, beside
+    comparison.csv, have their spread, the two controls of `run.transfer`, and why a cell is empty.
     """
     own = _own_options(name, ops)
     _expect_budget(seeds, seconds, epochs, options)
-    folder = RUNS / f"compare-{name}" if out is None else Path(out)
+    grids = expect_grids(name, resolutions, options)
+    folder = folder_of(name, out)
     settings = {op: {**options, **own[op], "progress": progress} for op in own}
     for op in own:
         rehearse(name, op, epochs=epochs, **settings[op])
     budget = dict.fromkeys(own, epochs)
     if seconds is not None:
         budget = _epochs_in(seconds, name, settings, folder)
-    rows = []
+    rows, found = [], {op: [] for op in own}
     for seed in range(seeds):
         for op in own:
             path = folder / f"{op}-seed{seed}"
@@ -74,10 +83,21 @@ def compare(
             rows.append({"op": op, "seed": seed, **_result(run)})
             if progress:
                 _say(f"{op}, seed {seed}: relative L2 error {rows[-1]['test']:.4g}")
+            if grids:
+                found[op].append(run.transfer(grids, progress=progress))
     table = _table(rows)
+    if grids:
+        table = table.join(mean_errors(grid_table(found)))
     if is_first_process():
+        if grids:
+            write_grids(folder, found)
         write_text(folder / "comparison.csv", table.to_csv())
     return table
+
+
+def folder_of(name: str, out: str | Path | None = None) -> Path:
+    """Where the comparison of a problem lies."""
+    return RUNS / f"compare-{name}" if out is None else Path(out)
 
 
 # --- what is asked for ----------------------------------------------------------------------------

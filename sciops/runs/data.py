@@ -259,12 +259,14 @@ def again(
     resolution: int,
     description: Mapping[str, Any],
     known: Mapping[str, float] | None = None,
+    *,
+    progress: bool = True,
 ) -> "xr.DataTree":
     """The data of a run that was opened, by their description; known: their `marks`."""
     if "fingerprint" not in description:
         counts = {split: description[f"n_{split}"] for split in SPLITS}
         parameters, seed = description["parameters"], description["seed"]
-        tree, _ = generated(name, resolution, counts, parameters, seed=seed)
+        tree, _ = generated(name, resolution, counts, parameters, seed=seed, progress=progress)
         return expect_marks(tree, known or {})
     if description["given"] is None:
         raise ValueError(
@@ -276,7 +278,12 @@ def again(
 
 
 def same_samples(
-    name: str, resolutions: Sequence[int], description: Mapping[str, Any], split: str = "test"
+    name: str,
+    resolutions: Sequence[int],
+    description: Mapping[str, Any],
+    split: str = "test",
+    *,
+    progress: bool = True,
 ) -> dict[int, "xr.Dataset"]:
     """The samples of a split on other grids; only solvers can make them."""
     if "fingerprint" in description:
@@ -285,4 +292,6 @@ def same_samples(
             "them: run.transfer(data={64: dataset, 128: dataset})"
         )
     alone = {f"n_{s}": description[f"n_{s}"] if s == split else 0 for s in SPLITS}
-    return {r: again(name, r, {**description, **alone})[split].to_dataset() for r in resolutions}
+    alone = {**description, **alone}
+    made = {r: again(name, r, alone, progress=progress) for r in resolutions}
+    return {r: tree[split].to_dataset() for r, tree in made.items()}

@@ -5,6 +5,7 @@ sciops.trainer), finds its data, and hands what is its own to `carried_out`.
 """
 
 import contextlib
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,8 @@ from sciops.training import fit
 from sciops.training_memory import expect_memory_to_train
 
 from .data import whole
-from .folder import as_json, claim, finish, only_process, write_history
+from .expected import told
+from .folder import as_json, claim, finish, is_first_process, only_process, write_history
 from .networks import network_of
 from .opening import open_run
 from .run import AbstractRun
@@ -116,7 +118,10 @@ def carried_out(
                 **how,
             )
             run = kind(network.eval(), task, config, {}, history, path, data)
-            return finish(run, progress=progress)
+            run = finish(run, progress=progress)
+            if progress and is_first_process() and (line := told(run)):
+                print(line, file=sys.stderr)
+            return run
 
 
 def _tell(path: Path, rows: list[dict], at_epoch_end: AtEpochEnd | None) -> None:

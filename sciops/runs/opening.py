@@ -1,7 +1,7 @@
 """Opening the folder of a run; what is in it is told in `run`."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,6 @@ from .run import AbstractRun, Run
 
 if TYPE_CHECKING:
     import pandas as pd
-    import xarray as xr
 
 LEAST = 1024  # a size that no description is refused for
 _WRONG = (
@@ -122,13 +121,3 @@ def _kind_of(name: str) -> type[AbstractRun]:
     if name not in TASKS:
         return Run
     return getattr(import_module(f".{name}_run", __package__), f"{name.title()}Run")
-
-
-def transfer(
-    run: Run | str | Path,
-    resolutions: Sequence[int] | None = None,
-    data: "Mapping[int, xr.Dataset] | None" = None,
-) -> "xr.Dataset":
-    """`run.transfer` of a run or of the folder of one."""
-    opened = run if isinstance(run, Run) else open_run(run)
-    return opened.transfer(resolutions, data=data)

@@ -64,16 +64,19 @@ def planned(
 ) -> Plan:
     """The plan of `train_pde`, of whose arguments it takes all but two, if it can work."""
     forecast = _forecast(name, forecast)
+    counts = {"train": n_train, "val": n_val, "test": n_test}
     parameters, rates, network = _sorted_options(name, op, forecast, options)
-    usual = settings(name, op, recipe, forecast)
+    tree, described = (None, None) if data is None else given(data, counts)
+    known = parameters if tree is None else tree["train"].attrs.get("parameters", {})
+    usual = settings(name, op, recipe, forecast, known)
     numbers = dict(epochs=epochs, batch_size=batch_size, seed=seed, coarse=coarse, h1=h1)
     training = asked_training(usual.training, **numbers, **rates)
     model = {"op": op, "forecast": forecast, **usual.model, **network}
-    counts = {"train": n_train, "val": n_val, "test": n_test}
     if coarse is not None and np.size(resolution) == 1:
         raise ValueError(f"coarse={coarse} divides the epochs among several grids; there is one")
     usable_machine(**machine)
-    if data is None:
+    if tree is None:
+        parameters = {**usual.parameters, **parameters}
         grids, counts = _grids(resolution, usual.resolution, forecast), _counts(counts, usual)
         _rehearse([task_to_be(name, r, parameters) for r in grids], model)
 
@@ -82,7 +85,6 @@ def planned(
             return [tree for tree, _ in pairs], pairs[-1][1]
 
     else:
-        tree, described = given(data, counts)
         _expect_no_choice(name, resolution, parameters, tree)
         _rehearse([task_of(tree["train"].to_dataset())], model)
 

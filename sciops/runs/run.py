@@ -167,6 +167,7 @@ class Run(AbstractRun):
         *,
         data: "Mapping[int, xr.Dataset] | None" = None,
         split: str = "test",
+        progress: bool = True,
     ) -> "xr.Dataset":
         """Errors on other grids of the same samples, beside those of two ways of interpolation.
 
@@ -177,9 +178,12 @@ class Run(AbstractRun):
         if data is None:
             own = {self.resolution: self._dataset(None, split)}
             others = [r for r in np.atleast_1d(resolutions).tolist() if r != self.resolution]
-            made = run_data.same_samples(self.config["name"], others, self.config["data"], split)
+            described = self.config["data"]
+            made = run_data.same_samples(
+                self.config["name"], others, described, split, progress=progress
+            )
             data = {**made, **own}
-        self.transferred = across(self.model, self.task, data)
+        self.transferred = across(self.model, self.task, data, progress=progress)
         return self.transferred
 
     def symmetrised(self) -> "Run":

@@ -6,7 +6,14 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
-from benchmarks import equal_time, pde_accuracy, resolution_transfer, training_steps
+import sciops
+from benchmarks import (
+    equal_time,
+    pde_accuracy,
+    resolution_transfer,
+    rollouts,
+    training_steps,
+)
 
 TINY = dict(
     **dict(name="darcy", resolution=9, n_train=8, n_val=2, n_test=2, epochs=2, batch_size=4),
@@ -105,6 +112,71 @@ def test_transfer_between_given_grids(monkeypatch, tmp_path):
         "## neuralop-darcy, trained on 16"
         in (tmp_path / "results/resolution_transfer.md").read_text()
     )
+
+
+def test_cells_of_a_transfer_have_mean_spread_and_seeds():
+    rows = [
+        dict(op="xd", seed=seed, resolution=n, relative_l2=error, control_upsample=0.5)
+        for n, seed, error in [(12, 0, 0.010), (12, 1, 0.012), (9, 0, 0.02), (9, 1, 0.02)]
+    ]
+    table = pd.DataFrame(rows).assign(problem="tiny", machine="m", control_downsample=0.25)
+    lines = resolution_transfer.summary(table).splitlines()
+    assert "|  | 9 | 12 |" in lines
+    assert "| xd | 0.0200 ± 0.0 (2) | 0.0110 ± 0.0014 (2) |" in lines
+    one = resolution_transfer.summary(table[table["seed"] == 0])
+    assert "| xd | 0.0200 (1) | 0.0100 (1) |" in one
+
+
+def test_the_table_of_a_transfer_can_be_written_again(monkeypatch, tmp_path):
+    call(monkeypatch, resolution_transfer, "tiny", "--ops", "fno")
+    file = tmp_path / "results/resolution_transfer.md"
+    before = file.read_text()
+    file.unlink()
+    call(monkeypatch, resolution_transfer, "--table")
+    assert file.read_text() == before
+
+
+@pytest.mark.parametrize("name", ["torchphysics", "neuralop-darcy"])
+def test_slopes_count_for_all_and_neuraloperator_has_its_own_rates(name):
+    problems = pde_accuracy.PROBLEMS
+    for op in ("xd", "fno", "neuralop", "neuralop-repaired"):
+        usual, slopes = (
+            pde_accuracy.options_for(problems[n], op) for n in (name, f"{name}-slopes")
+        )
+        own = dict(rate=5e-3, decay=1e-4) if "neuralop" in op else {}
+        assert slopes == {**usual, "h1": 0.5, **own}
+    problem, grids = resolution_transfer.TRANSFERS["neuralop-darcy-slopes"]
+    assert problem is problems["neuralop-darcy-slopes"] and grids == (16, 32)
+    assert resolution_transfer.GIVEN["neuralop-darcy-slopes"] is resolution_transfer._neuralop_grids
+
+
+FLOW = dict(
+    **dict(name="navier_stokes", forecast="steps", resolution=8, viscosity=0.01, duration=1.0),
+    **dict(frames=6, solver_resolution=32, steps=60, n_train=6, n_val=2, n_test=2, epochs=1),
+    own={op: dict(frequencies=2, width=4) for op in ("xd", "fno")},
+)
+
+
+def test_roll_outs_have_an_error_for_each_frame(monkeypatch, tmp_path):
+    monkeypatch.setitem(pde_accuracy.PROBLEMS, "flow", FLOW)
+    monkeypatch.setattr(rollouts, "FORECASTS", ["flow"])
+    for _ in range(2):
+        call(monkeypatch, rollouts, "--ops", "fno")
+        monkeypatch.setattr(rollouts, "train", None)  # the second time nothing is trained
+    table = pd.read_csv(tmp_path / "results/rollouts.csv")
+    run = sciops.open_run(tmp_path / "out/accuracy/flow-fno-epochs-0")
+    found = run.rollout()
+    errors = found["relative_l2"].mean("sample").values
+    assert table[["frame_4", "frame_5", "frame_6"]].values[0] == pytest.approx(errors)
+    assert table["horizon"][0] == pytest.approx(float(found["stability_horizon"].mean()))
+    assert (table["horizon_most"][0], table["blown_up"][0]) == (1.0, 0)
+    assert table["spectrum"][0] > 0
+    lines = (tmp_path / "results/rollouts.md").read_text().splitlines()
+    assert "| op | frame 4 | 5 | 6 | horizon, at most 1 | spectrum | blown up |" in lines
+
+
+def test_the_forecasts_frame_by_frame_are_found():
+    assert rollouts.FORECASTS == ["navier-stokes-steps"]
 
 
 @pytest.mark.parametrize("module", [pde_accuracy, resolution_transfer])

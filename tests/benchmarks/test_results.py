@@ -1,7 +1,10 @@
 """Rows of results are measured once, whoever measures them."""
 
+from importlib.metadata import PackageNotFoundError
+
 import pandas as pd
 
+from benchmarks import results
 from benchmarks.results import Rows
 
 
@@ -25,3 +28,13 @@ def test_rows_of_two_writers_are_both_there(tmp_path):
     second.get({"op": "fno"}, lambda: {"error": 2.0})
     first.get({"op": "conv"}, lambda: {"error": 3.0})
     assert list(first.table["op"]) == ["xd", "fno", "conv"]
+
+
+def test_the_machine_names_versions_without_importing(monkeypatch):
+    assert f"neuraloperator {results.version('neuraloperator')}, sciops" in results.machine()
+
+    def missing(name):
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr(results, "version", missing)
+    assert "neuraloperator" not in results.machine() and ", sciops" in results.machine()

@@ -210,6 +210,21 @@ def test_transfer(trained, tmp_path):
     assert list(pd.read_csv(tmp_path / "t.csv")) == list(rows[0])
 
 
+def test_transfer_of_several_runs_is_a_matrix(trained, tmp_path):
+    other = tmp_path / "other"
+    finer = TINY.replace("--resolution 9", "--resolution 12")
+    done = run("train darcy --op xd", finer, XD, "--out", other)
+    assert done.exit_code == 0, done.output
+    result = run("transfer", trained, other, "--resolutions 9,13 --csv", tmp_path / "m.csv")
+    assert result.exit_code == 0, result.output
+    head, *lines = result.stdout.splitlines()
+    assert head.split() == ["op", "9", "12", "13"] and len(lines) == 6
+    errors = sciops.transfer([trained, other], [13])["relative_l2"].mean("sample")
+    assert lines[3].split() == ["trained", "on", "12", *(f"{e:.4g}" for e in errors[1].values)]
+    kept = pd.read_csv(tmp_path / "m.csv").set_index(["trained", "resolution"])
+    assert kept.loc[(9, 13), "relative_l2"] == pytest.approx(float(errors[0, 2]))
+
+
 def test_transfer_says_where_a_network_did_not_run(trained, monkeypatch):
     errors = sciops.transfer(trained, [9, 13])
     errors["relative_l2"][1] = float("nan")
@@ -246,6 +261,25 @@ def test_compare(tmp_path):
     assert [row["op"] for row in rows] == ["conv", "fno"]
     assert rows[0]["seed_1"] == pytest.approx(second)
     assert list(pd.read_csv(tmp_path / "c.csv")) == list(rows[0])
+
+
+def test_compare_on_other_grids(tmp_path):
+    words = "compare darcy --ops fno,xd-grid --seeds 1 --set fno.frequencies=2 --set xd-grid.taps=3"
+    result = run(words, TINY, "--resolutions 12 --out", tmp_path / "c")
+    assert result.exit_code == 0, result.output
+    _, shown = result.stdout.split("relative L2 error by points along an axis:\n")
+    head, *lines = shown.splitlines()
+    assert head.split() == ["op", "9", "12"] and len(lines) == 6
+    (fno,) = [line.split() for line in lines if line.split()[0] == "fno"]
+    (fixed,) = [line.split() for line in lines if line.split()[0] == "xd-grid"]
+    kept = pd.read_csv(tmp_path / "c" / "transfer.csv")
+    errors = kept.set_index(["op", "resolution"])["relative_l2"]
+    assert fno[1:] == [f"{errors['fno', n]:.4g}" for n in (9, 12)]
+    assert fixed[2] == "–" and "xd-grid, on 9 and interpolated" in shown
+    assert "xd-grid on 12: this grid-frame XD was built for" in result.stderr
+    again = run(words, TINY, "--resolutions 12 --json --out", tmp_path / "c")
+    (first, second) = json.loads(again.stdout)
+    assert first["at_12"] == pytest.approx(errors["fno", 12]) and second["at_12"] is None
 
 
 def test_operators_may_have_blanks_between_them(monkeypatch):

@@ -1,13 +1,22 @@
 """Every recipe can be trained, and the published ones are as published."""
 
+import numpy as np
 import pytest
+import torch
 
+import sciops
 from sciops.backbones import BASELINES
 from sciops.backbones.choice import OPERATORS
 from sciops.config import training_from
 from sciops.domains import DOMAINS
 from sciops.runs.plan import network_options
 from sciops.runs.recipes import RECIPES, settings
+from tests.run_toy import NETWORKS
+
+FLOW = dict(
+    **dict(resolution=8, viscosity=1e-5, duration=1.0, frames=4, steps=40, solver_resolution=32),
+    progress=False,
+)
 
 
 @pytest.mark.parametrize("recipe", RECIPES)
@@ -40,6 +49,79 @@ def test_the_paper_is_as_published():
     darcy = settings("darcy", "xd-grid", "paper").training.architecture
     assert (darcy.optimiser, darcy.rate, darcy.momentum) == ("sgd", 0.1, 0.5)
     assert settings("burgers", "xd-grid", "paper").training.architecture.optimiser == "adam"
+
+
+@pytest.mark.parametrize(
+    ("given", "rate", "parameters"),
+    [
+        ({}, 5e-3, dict(viscosity=1e-4, frames=30, duration=30.0)),
+        (dict(viscosity=1e-4), 5e-3, dict(frames=30, duration=30.0)),
+        (dict(viscosity=1e-5), 1e-3, dict(frames=20, duration=20.0)),
+        (dict(viscosity=1e-5, frames=12), 1e-3, {}),
+        (dict(viscosity=2e-5), 1e-3, {}),  # nearer to 1e-5 than to 1e-4
+        (dict(viscosity=1e-3), 5e-3, {}),
+    ],
+)
+def test_flows_as_published(given, rate, parameters):
+    """Roberts et al. 2021, appendix: T = 30 and 5e-3 of ν = 1e-4, T = 20 and 1e-3 of 1e-5."""
+    found = settings("navier_stokes", "xd-grid", "paper", "3d", given)
+    assert found.training.architecture.rate == rate
+    assert found.training.weights.rate == 2.5e-3
+    assert found.parameters == parameters
+    assert settings("navier_stokes", "xd-grid", "quick", "3d", given).parameters == {}
+
+
+def test_burgers_has_the_published_viscosity_unless_another_is_given():
+    assert settings("burgers", "xd", "paper").parameters == {"viscosity": 0.1}
+    assert settings("burgers", "xd", "paper", None, {"viscosity": 0.02}).parameters == {}
+    assert settings("darcy", "xd", "paper").parameters == {}
+    with pytest.raises(ValueError, match="viscosity='thick' must be a positive number"):
+        settings("navier_stokes", "xd", "paper", "3d", {"viscosity": "thick"})
+
+
+@pytest.mark.parametrize("op", ["xd", "fno", "xd-grid", "conv"])
+def test_the_published_recipe_trains(op, tmp_path, monkeypatch):
+    monkeypatch.setenv("SCIOPS_DATA_DIR", str(tmp_path / "kept"))
+    small = {name: n for name, n in NETWORKS[op].items() if name in ("taps", "frequencies")}
+    run = sciops.train_pde(
+        *("darcy", op),
+        recipe="paper",
+        **dict(resolution=9, n_train=6, n_val=2, n_test=2, epochs=2, width=4, progress=False),
+        out=tmp_path / "run",
+        **small,
+    )
+    assert np.isfinite(run.metrics["test_relative_l2"])
+    training = run.config["training"]
+    assert (training["loss"], training["batch_size"], training["symmetries"]) == ("sum", 20, [])
+    assert run.config["model"]["style"] == "paper"
+    assert any(isinstance(module, torch.nn.BatchNorm2d) for module in run.model.modules())
+
+
+def test_data_that_are_given_say_which_flow_they_are(tmp_path):
+    """The rate is that of their viscosity, and nothing about them is chosen."""
+    ds = sciops.generate("navier_stokes", 4, **FLOW)
+    flows = {"train": ds.isel(sample=slice(3)), "test": ds.isel(sample=slice(3, 4))}
+    run = sciops.train_pde(
+        *("navier_stokes", "conv"),
+        **dict(data=flows, recipe="paper", epochs=1, width=2, taps=3, progress=False),
+        out=tmp_path / "run",
+    )
+    assert run.config["training"]["architecture"]["rate"] == 1e-3
+    assert run.task.out_channels == 2
+
+
+def test_a_published_flow_is_asked_for_with_its_frames(monkeypatch, tmp_path):
+    asked = []
+
+    def load(name, **options):
+        asked.append(options)
+        raise ValueError("enough")
+
+    monkeypatch.setattr(sciops.runs.data, "load", load)
+    monkeypatch.setattr(sciops.runs.plan, "_rehearse", lambda tasks, model: None)
+    with pytest.raises(ValueError, match="enough"):
+        sciops.train_pde("navier_stokes", "xd", recipe="paper", steps=30, out=tmp_path / "run")
+    assert (asked[0]["viscosity"], asked[0]["frames"], asked[0]["duration"]) == (1e-4, 30, 30.0)
 
 
 def test_baselines_have_no_style():
