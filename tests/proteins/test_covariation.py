@@ -9,7 +9,7 @@ import pytest
 
 from sciops.proteins import covariation
 from sciops.proteins.alignments import read_alignment
-from sciops.proteins.columns import match, read_indices, restricted
+from sciops.proteins.columns import match, read_indices
 from sciops.proteins.covariation import (
     average_product_corrected,
     direct_couplings,
@@ -17,6 +17,7 @@ from sciops.proteins.covariation import (
     mutual_information,
     standardised,
 )
+from sciops.proteins.places import in_step
 from sciops.proteins.profiles import entropy, profile, sequence_weights
 from sciops.proteins.structures import distance_map, read_structure
 
@@ -363,7 +364,8 @@ def test_couplings_of_real_families_are_contacts():
         (structure,) = (KORTEMME / "structures").glob(f"{family}.*")
         whole = read_alignment(KORTEMME / "alignments" / f"{family}.fasta.gz")
         chain = read_structure(structure)
-        cut, chain = restricted(whole, chain, *match(whole, chain, read_indices(indices)))
+        common = match(whole, chain, read_indices(indices))
+        cut, chain = in_step(whole, chain, *common, own=False)
         _, maps = features(cut.rows)
         found.append([precision(scores, distance_map(chain)) for scores in maps.values()])
     information, couplings = np.mean(found, axis=0)
