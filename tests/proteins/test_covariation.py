@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import time
 from pathlib import Path
 
 import numpy as np
@@ -344,6 +345,25 @@ def test_bad_alignments_are_named(score):
         score(np.zeros((3, 4)), np.ones(3))
     with pytest.raises(ValueError, match="positive number for each of the 3 rows"):
         score(np.zeros((3, 4), np.uint8), np.ones(4))
+
+
+@pytest.mark.parametrize("score", [direct_couplings, features])
+def test_couplings_larger_than_the_memory_are_refused(monkeypatch, score):
+    rows = np.zeros((2, 100), np.uint8)
+    arguments = (rows,) if score is features else (rows, np.ones(2))
+    monkeypatch.setenv("SCIOPS_MEMORY", "0.015")
+    with pytest.raises(ValueError, match=r"alignment of 100 columns needs about 0\.016 GB .* cut"):
+        score(*arguments)
+    monkeypatch.setenv("SCIOPS_MEMORY", "0.017")
+    score(*arguments)
+
+
+def test_couplings_of_a_titin_are_refused_at_once():
+    """Before anything is computed: 35 000 columns need 2 TB."""
+    start = time.process_time()
+    with pytest.raises(ValueError, match=r"35000 columns needs about 1\.96e\+03 GB"):
+        features(np.zeros((2, 35_000), np.uint8))
+    assert time.process_time() - start < 1
 
 
 # --- real families --------------------------------------------------------------------------------
