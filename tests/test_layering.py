@@ -30,7 +30,7 @@ ARROWS = {
         *("task", "metrics", "data", "findings", "cosmic", "music", "proteins", "version"),
         *("suggestions", "vision"),
     },
-    "proteins": {"task", "data", "domains"},
+    "proteins": {"task", "data", "domains", "memory"},
     "music": {"task", "data", "domains"},
     "cosmic": {"task", "data", "domains", "metrics", "suggestions"},
     "vision": {"task", "data", "domains", "suggestions"},
@@ -54,7 +54,7 @@ ARROWS = {
     "claims": {"atomic"},
     "evaluation": {
         *("atomic", "backbones", "cosmic", "data", "domains", "metrics", "music", "proteins"),
-        *("runs", "task", "version"),
+        *("memory", "runs", "task", "version"),
     },
     "plots": {
         *("backbones", "data", "evaluation", "grammars", "metrics", "operators", "runs", "task"),

@@ -1,5 +1,6 @@
 """Distance maps of whole proteins, of any length, and their scores."""
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ from torch import nn
 
 from sciops.data.progress import progress_bar
 from sciops.data.tiles import tiles
+from sciops.memory import expect_memory, memory_there
 from sciops.metrics.distance_map import map_scores, symmetrised
 from sciops.proteins.map_windows import check_features, input_map, on_canvas, window_size
 from sciops.proteins.protein import Protein
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 CORE = 16  # points of a tile whose answers are kept, at least
+LIVING = 4  # maps as wide as the network that are in memory at a time, measured
 
 
 def predict_map(
@@ -26,20 +29,30 @@ def predict_map(
     """The distances (L, L) in Å, symmetric: the two answers for a pair are averaged, once.
 
     A chain no longer than the training window is seen as in training.  A longer one is seen at once
-    by a network of finite reach, and in overlapping windows by any other.
+    by a network of finite reach, if that fits in memory, and in overlapping windows by any other.
+    The windows of a network of finite reach give the answer that it gives at once.
 
-    whole: whether a long chain is seen at once; None asks the network
+    whole: whether a long chain is seen at once; None asks the network and the memory
     """
     check_features([protein], task)
     n, size = len(protein), window_size(task)
     reach = getattr(model, "reach", None)
-    whole = reach is not None if whole is None else whole
     tile = size if reach is None else max(size, 2 * reach + CORE)  # shows a pair all it depends on
+    needed = bytes_at_once(model, task, n)
+    if whole is None:
+        whole = reach is not None and not needed > (memory_there() or math.inf)
+    at_once = n > size and (whole or (reach is not None and n <= tile))
+    if at_once:
+        expect_memory(
+            needed,
+            f"the map of the {n} residues of {protein.name!r} at once",
+            "predict it with whole=False, or parts of the chain",
+        )
     was_training = model.training
     model.eval()
     try:
         with torch.inference_mode():
-            if n > size and (whole or n <= tile):
+            if at_once:
                 everything = input_map(protein, task, slice(None), slice(None))
                 answer = model(torch.from_numpy(everything)[None])[0, 0].numpy()
             elif n > size and reach is not None:
@@ -49,6 +62,17 @@ def predict_map(
     finally:
         model.train(was_training)
     return symmetrised(answer)
+
+
+def bytes_at_once(model: nn.Module, task: Task, n: int) -> int:
+    """About the memory of all n² pairs at once: 4 n² (2 c + 4 w) bytes.
+
+    c channels come in and are put together; w is the width of the widest convolution, and there are
+    the stream beside a block, what goes into a convolution, what comes out, and its own copies.
+    """
+    convolutions = (layer for layer in model.modules() if isinstance(layer, nn.Conv2d))
+    width = max((layer.out_channels for layer in convolutions), default=1)
+    return 4 * n**2 * (2 * task.in_channels + LIVING * width)
 
 
 def _in_tiles(model: nn.Module, protein: Protein, task: Task, size: int, margin: int) -> np.ndarray:

@@ -132,9 +132,21 @@ def score_precision(
     contact = true < CONTACT
     if not contact.any():
         return math.nan
-    residues = np.count_nonzero(~np.isnan(truth).all(1))
-    count = number_of_pairs(top, residues, np.count_nonzero(contact))
+    count = number_of_pairs(top, known_residues(truth), np.count_nonzero(contact))
     return _precision(scores, contact, min(count, len(scores)))
+
+
+def known_residues(truth: np.ndarray) -> int:
+    """How many residues have coordinates: a known distance to another one.
+
+    The distance to itself is 0 and says nothing.
+
+    >>> known_residues(np.array([[0, 5, np.nan], [5, 0, np.nan], [np.nan, np.nan, 0]]))
+    2
+    """
+    known = ~np.isnan(truth)
+    np.fill_diagonal(known, False)
+    return int(known.any(1).sum())
 
 
 def contact_probability(distance: np.ndarray) -> np.ndarray:

@@ -1,5 +1,7 @@
 """Figures one would put in a talk.  Every function returns a `matplotlib.figure.Figure`.
 
+Only `view_structure` does not: it is a chain in three dimensions to turn around in a notebook.
+
 Nothing is shown or saved: `fields(…).savefig("fields.png")`, or the last line of a notebook's cell.
 """
 
@@ -12,6 +14,7 @@ from .masks import mask_panels, roc_curves
 from .rollout import rollout_figure
 from .search import distance_curves, filters
 from .shown import spectra_of
+from .structure_view import view_structure
 from .term_drawing import architecture
 from .transfer_matrix import transfer_matrix
 
@@ -35,4 +38,5 @@ __all__ = [
     "spectra",
     "spectra_of",
     "transfer_matrix",
+    "view_structure",
 ]

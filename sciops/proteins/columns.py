@@ -8,7 +8,7 @@ shows both.
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
@@ -72,21 +72,6 @@ def match(
     return _by_indices(alignment, chain, indices)
 
 
-def restricted(
-    alignment: Alignment, chain: Chain, columns: np.ndarray, residues: np.ndarray
-) -> tuple[Alignment, Chain]:
-    """Both cut to the positions that they share, so that they have the same length."""
-    note = f"{len(residues)} of {len(chain)} residues have a column in {alignment.name!r}"
-    cut = Chain(
-        chain.name,
-        "".join(chain.sequence[i] for i in residues),
-        chain.positions[residues],
-        tuple(chain.numbers[i] for i in residues),
-        chain.notes if len(residues) == len(chain) else (*chain.notes, note),
-    )
-    return replace(alignment, rows=alignment.rows[:, columns]), cut
-
-
 # -- by a table -----------------------------------------------------------------------------------
 
 
@@ -96,7 +81,7 @@ def _by_indices(
     place = {number: i for i, number in enumerate(chain.numbers)}
     residues = [place.get(number, -1) for number in indices.numbers]
     there = "".join(chain.sequence[i] if i >= 0 else "?" for i in residues)
-    if _differ(indices.letters, there).any():
+    if differ(indices.letters, there).any():
         columns = [f"column {i}" for i in indices.columns]
         numbers = [f"residue {number}" for number in indices.numbers]
         raise ValueError(
@@ -148,7 +133,7 @@ def _compared(query: str, chain: Chain, pairs: np.ndarray) -> tuple[np.ndarray, 
     """Pairs, and in how many of them the letters contradict each other and agree."""
     i, j = pairs[:, (pairs >= 0).all(axis=0)]
     above, below = _taken(query, i), _taken(chain.sequence, j)
-    return pairs, int(_differ(above, below).sum()), int(_agree(above, below).sum())
+    return pairs, int(differ(above, below).sum()), int(_agree(above, below).sum())
 
 
 def _check_pairs(alignment: Alignment, query: str, chain: Chain) -> None:
@@ -214,7 +199,7 @@ def _taken(text: str, places: np.ndarray) -> str:
     return "".join(text[i] if i >= 0 else "-" for i in places)
 
 
-def _differ(above: str, below: str) -> np.ndarray:
+def differ(above: str, below: str) -> np.ndarray:
     """Where letters contradict each other; X and a gap contradict nothing."""
     open_ = {UNKNOWN, "-"}
     pairs = zip(above, below, strict=True)
@@ -235,13 +220,13 @@ def _side_by_side(
         *
     70 AWD
     """
-    differ = _differ(above, below)
+    wrong = differ(above, below)
     starts = range(0, len(above), WIDTH)
-    starts = [s for s in starts if differ[s : s + WIDTH].any()] or list(starts)
+    starts = [s for s in starts if wrong[s : s + WIDTH].any()] or list(starts)
     blocks = []
     for part in (slice(s, s + WIDTH) for s in starts[:BLOCKS]):
         heads = [next(filter(None, p[part]), "") for p in (above_places, below_places)]
-        marks = "".join("*" if wrong else " " for wrong in differ[part]).rstrip()
+        marks = "".join("*" if is_wrong else " " for is_wrong in wrong[part]).rstrip()
         rows = zip((heads[0], "", heads[1]), (above[part], marks, below[part]), strict=True)
         width = max(map(len, heads))
         blocks.append("\n".join(f"{head:>{width}} {text}".rstrip() for head, text in rows))

@@ -17,6 +17,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from sciops.memory import expect_memory
+
 from .profiles import (
     N_LETTERS,
     check_alignment,
@@ -40,6 +42,8 @@ def features(rows: np.ndarray) -> tuple[dict[str, np.ndarray], dict[str, np.ndar
     The maps are standardised: their raw size depends on the depth of the alignment, and a network
     sees alignments of many depths.
     """
+    check_alignment(rows)
+    expect_memory_for_couplings(rows.shape[1])
     weights = sequence_weights(rows)
     profiles = {"profile": profile(rows, weights), "entropy": entropy(rows, weights)}
     maps = {
@@ -74,11 +78,24 @@ def direct_couplings(rows: np.ndarray, weights: np.ndarray, pseudocount: float =
     if not 0 < pseudocount <= 1:
         raise ValueError(f"pseudocount must be in (0, 1], got {pseudocount}; the usual one is 0.5")
     length = rows.shape[1]
+    expect_memory_for_couplings(length)
     inverse = inverted(covariance(rows, weights, pseudocount).reshape(2 * (length * N_LETTERS,)))
     scores = np.zeros((length, length))
     for i, column in enumerate(inverse.reshape(length, N_LETTERS, length, N_LETTERS)):
         scores[i, :i] = zero_sum_norm(column[:, :i].swapaxes(0, 1))
     return average_product_corrected(scores + scores.T).astype(np.float32)
+
+
+def expect_memory_for_couplings(length: int) -> None:
+    """ValueError with the number if the covariance of so many columns does not fit.
+
+    It has (20 L)² numbers of four bytes: 1.6 GB for 1000 columns, 40 GB for 5000.
+    """
+    expect_memory(
+        4 * (N_LETTERS * length) ** 2,
+        f"the couplings of an alignment of {length} columns",
+        "cut the alignment to the part of the protein that is wanted, such as a domain",
+    )
 
 
 def pair_counts(rows: np.ndarray, weights: np.ndarray) -> Iterator[np.ndarray]:

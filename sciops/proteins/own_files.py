@@ -10,8 +10,9 @@ from typing import NamedTuple
 import numpy as np
 
 from .alignments import Alignment, read_alignment, stem
-from .columns import match, read_indices, restricted
+from .columns import match, read_indices
 from .covariation import features
+from .places import in_step
 from .protein import Protein
 from .structures import distance_map, read_structure
 
@@ -31,7 +32,7 @@ class Files(NamedTuple):
 
 
 def protein_from(files: Files, name: str | None = None) -> Protein:
-    """The protein of these files, at the residues that its alignment and its structure share."""
+    """The protein of these files, from the first to the last residue that both have."""
     alignment = read_alignment(files.alignment)
     name = stem(Path(files.alignment)) if name is None else name
     if files.structure is None:
@@ -40,7 +41,8 @@ def protein_from(files: Files, name: str | None = None) -> Protein:
     indices = None if files.indices is None else read_indices(files.indices)
     which = files.chain if indices is None else indices.chain
     chain = read_structure(files.structure, which)
-    alignment, chain = restricted(alignment, chain, *match(alignment, chain, indices))
+    common = match(alignment, chain, indices)
+    alignment, chain = in_step(alignment, chain, *common, own=indices is None)
     made = features(alignment.rows)
     return Protein(name, chain.sequence, *made, distance_map(chain), chain.notes)
 

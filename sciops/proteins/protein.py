@@ -1,6 +1,6 @@
 """A protein as the networks know it: features of residues, features of pairs, distances."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,3 +46,13 @@ class Protein:
 
     def __len__(self) -> int:
         return len(self.sequence)
+
+
+def noted(what: str, where: Sequence[str]) -> list[str]:
+    """A note, if there is a place for it; of many, eight are named.
+
+    >>> noted("insertion codes", ["52A", "52B"]), noted("insertion codes", [])
+    (['insertion codes: 52A, 52B'], [])
+    """
+    more = f" and {len(where) - 8} more" if len(where) > 8 else ""
+    return [f"{what}: {', '.join(where[:8])}{more}"] if where else []

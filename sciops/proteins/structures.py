@@ -21,7 +21,7 @@ from sciops.data.found import memory
 
 from .alignments import read_text, stem
 from .atom_lines import IRREGULAR, check_lines, cif_lines, pdb_lines
-from .protein import UNKNOWN
+from .protein import UNKNOWN, noted
 
 if TYPE_CHECKING:
     from Bio.PDB.Residue import Residue
@@ -42,6 +42,7 @@ class Chain:
     positions: of the Cβ atoms (Cα of glycine) in Å, float64 (L, 3), NaN where missing
     numbers:   of the residues as in the file, with insertion codes: "52", "52A"
     notes:     what the file left open and how it was decided
+    missing:   how many residues the structure lacks before each; () if none anywhere
     """
 
     name: str
@@ -49,6 +50,7 @@ class Chain:
     positions: np.ndarray
     numbers: tuple[str, ...]
     notes: tuple[str, ...] = ()
+    missing: tuple[int, ...] = ()
 
     def __post_init__(self):
         n = len(self.sequence)
@@ -110,7 +112,7 @@ def _chain_of(structure: "Structure", notes: list[str], chain: str | None, path:
     notes += [*_gap_notes(residues), *_residue_notes(residues, positions)]
     title = f"{stem(path)}_{name}" if len(found) > 1 else stem(path)
     sequence, numbers = "".join(map(_letter, residues)), tuple(map(_number, residues))
-    return Chain(title, sequence, positions, numbers, tuple(notes))
+    return Chain(title, sequence, positions, numbers, tuple(notes), _missing(residues))
 
 
 def _parsed(path: Path) -> tuple["Structure", list[str]]:
@@ -132,7 +134,7 @@ def _parsed(path: Path) -> tuple["Structure", list[str]]:
         except Exception as error:
             said = f"{type(error).__name__}: {error}"
             raise ValueError(f"{path} is damaged or no {suffix} file: {said}") from error
-    return structure, _noted("not understood in the file", grave)
+    return structure, noted("not understood in the file", grave)
 
 
 @contextlib.contextmanager
@@ -217,7 +219,7 @@ def _one_a_number(residues: Sequence["Residue"], notes: list[str]) -> list["Resi
     for residue in residues:
         places[_number(residue)].append(residue)
     mixed = [f"{n} ({' or '.join(r.resname for r in p)})" for n, p in places.items() if len(p) > 1]
-    notes += _noted("several residues at one place, that of highest occupancy taken", mixed)
+    notes += noted("several residues at one place, that of highest occupancy taken", mixed)
     return [max(several, key=_occupancy) for several in places.values()]
 
 
@@ -271,10 +273,10 @@ def _residue_notes(residues: Sequence["Residue"], positions: np.ndarray) -> list
     several = [_number(r) for r in residues if _has_locations(r)]
     without = [_number(residues[i]) for i in np.flatnonzero(np.isnan(positions).any(axis=1))]
     return [
-        *_noted("insertion codes", inserted),
-        *_noted("non-standard residues", changed),
-        *_noted("alternate locations, that of highest occupancy taken", several),
-        *_noted("no Cβ atom (Cα of glycine)", without),
+        *noted("insertion codes", inserted),
+        *noted("non-standard residues", changed),
+        *noted("alternate locations, that of highest occupancy taken", several),
+        *noted("no Cβ atom (Cα of glycine)", without),
     ]
 
 
@@ -283,28 +285,27 @@ def _has_locations(residue: "Residue") -> bool:
     return atom is not None and atom.is_disordered() == 2 and len(atom.child_dict) > 1
 
 
+def _missing(residues: Sequence["Residue"]) -> tuple[int, ...]:
+    """How many numbers are left out before each residue where the chain does not go on."""
+    pairs = zip(pairwise(residues), _steps(residues), strict=True)
+    left_out = [(after.id[1] - before.id[1] - 1, step) for (before, after), step in pairs]
+    return (0, *(n if n > 0 and not step <= BOND else 0 for n, step in left_out))
+
+
 def _gap_notes(residues: Sequence["Residue"]) -> list[str]:
     """Where residues are missing by their numbers, by the distance of neighbours, or both."""
     missing, jumps, breaks = [], [], []
-    for (before, after), distance in zip(pairwise(residues), _steps(residues), strict=True):
+    steps = zip(pairwise(residues), _steps(residues), _missing(residues)[1:], strict=True)
+    for (before, after), distance, left_out in steps:
         first, last, step = before.id[1], after.id[1], f"{_number(before)}→{_number(after)}"
-        if last > first + 1 and not distance <= BOND:
-            missing.append(f"{last - first - 1} in {step}")
+        if left_out:
+            missing.append(f"{left_out} in {step}")
         elif distance > BOND:
             breaks.append(f"{step} ({distance:.1f} Å)")
         elif not first <= last <= first + 1:
             jumps.append(step)
     return [
-        *_noted("residues missing", missing),
-        *_noted("numbering jumps where the chain goes on", jumps),
-        *_noted(f"breaks of the chain, Cα more than {BOND} Å apart", breaks),
+        *noted("residues missing", missing),
+        *noted("numbering jumps where the chain goes on", jumps),
+        *noted(f"breaks of the chain, Cα more than {BOND} Å apart", breaks),
     ]
-
-
-def _noted(what: str, where: Sequence[str]) -> list[str]:
-    """
-    >>> _noted("insertion codes", ["52A", "52B"]), _noted("insertion codes", [])
-    (['insertion codes: 52A, 52B'], [])
-    """
-    more = f" and {len(where) - 8} more" if len(where) > 8 else ""
-    return [f"{what}: {', '.join(where[:8])}{more}"] if where else []

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from sciops.metrics.distance_map import across_proteins, score_precision
-from sciops.plots.distance_maps import distance_maps, error_by_separation
+from sciops.plots.distance_maps import distance_maps, error_by_separation, precision_curves
 from sciops.plots.style import short
 from sciops.proteins.protein import Protein
 
@@ -41,7 +41,10 @@ def own_parts(run: "ProteinRun") -> Own:
             "contact precision L/5, test": short(run.metrics["test_precision_L5"]),
         },
         results=[_scores_section(run.evaluate(proteins), proteins), _maps(proteins, predictions)],
-        beside=[_near_and_far(run.config["op"], proteins, predictions)],
+        beside=[
+            _near_and_far(run.config["op"], proteins, predictions),
+            _first_of_all(run.config["op"], proteins, predictions),
+        ],
     )
 
 
@@ -89,3 +92,13 @@ def _near_and_far(op: str, proteins: list[Protein], predictions: list) -> str:
     caption = "Mean error of pairs within 12 Å, by how far apart they are along the chain."
     figure = error_by_separation({op: pairs})
     return section("Near and far", drawing(figure, "separation", caption))
+
+
+def _first_of_all(op: str, proteins: list[Protein], predictions: list) -> str:
+    """Precision of the network, and of the couplings alone where there are such."""
+    pairs = [(p, q.distance) for p, q in zip(predictions, proteins, strict=True)]
+    has_couplings = "couplings" in proteins[0].maps
+    alone = [(p.maps["couplings"], p.distance) for p in proteins if has_couplings]
+    caption = "Contacts among the pairs that are ranked first, at least 24 residues apart."
+    figure = precision_curves({op: pairs}, {"couplings alone": alone} if alone else None)
+    return section("Contacts", drawing(figure, "precision", caption))

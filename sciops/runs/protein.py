@@ -60,7 +60,8 @@ def train_protein(
               protein-like and no proteins
     n_train, n_val, n_test, length: of synthetic chains, how many and how many residues they have
     window:   residues along a side of the maps that training sees
-    recipe:   "quick" (minutes on two cores) or "paper" (as published for XD; hours)
+    recipe:   "quick" (minutes on two cores) or "paper" (as published for XD, with the model of the
+              epoch that validates best; hours)
     loss:     "distance": log cosh of distances up to 16 Å; "inverse": of inverse distances
     rate, arch_rate: learning rates of weights and architecture
     out:      folder of the run; None is one in runs/ that is named after the settings.  A run that
@@ -90,6 +91,7 @@ def train_protein(
         *(ProteinRun, task, config, training, tree),
         lambda _: (MapWindows(train, task, seed=training.seed), MapWindows(val, task)),
         error=LOSSES[loss],
+        keep_best=recipe == "paper",
         out=out,
         progress=progress,
         machine=machine,

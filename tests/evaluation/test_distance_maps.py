@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from sciops.backbones.distance_maps import distance_network
-from sciops.evaluation.distance_maps import evaluate_maps, predict_map
+from sciops.evaluation.distance_maps import bytes_at_once, evaluate_maps, predict_map
 from sciops.metrics.distance_map import map_scores
 from sciops.proteins.map_windows import input_map, map_task
 from tests.proteins.toy import walk
@@ -88,16 +88,34 @@ def test_what_cannot_be_judged():
         predict_map(model, replace(LONG, maps={}), TASK)
 
 
+def test_what_does_not_fit_at_once_is_seen_in_tiles(monkeypatch):
+    model, chain, sizes = tower(), walk(90, 3, "longer"), []
+    at_once = predict_map(model, chain, TASK)
+    model.register_forward_pre_hook(lambda _, arguments: sizes.append(arguments[0].shape[-1]))
+    needed = bytes_at_once(model, TASK, 90)
+    assert needed == 4 * 90**2 * (2 * TASK.in_channels + 4 * 4)
+    monkeypatch.setenv("SCIOPS_MEMORY", str(1.01 * needed / 1e9))
+    assert np.array_equal(predict_map(model, chain, TASK), at_once) and sizes == [90]
+    monkeypatch.setenv("SCIOPS_MEMORY", str(0.99 * needed / 1e9))
+    in_tiles = predict_map(model, chain, TASK)
+    assert len(sizes) > 2 and set(sizes[1:]) == {32}
+    assert np.allclose(in_tiles, at_once, rtol=1e-5, atol=1e-5)
+    with pytest.raises(ValueError, match=r"90 residues of 'longer' at once needs .*whole=False"):
+        predict_map(model, chain, TASK, whole=True)
+    assert predict_map(tower("xd-hybrid"), chain, TASK).shape == (90, 90)
+
+
 PEAK = """
 import resource, sys
 import torch
 from sciops.backbones.distance_maps import distance_network
 from sciops.evaluation.distance_maps import predict_map
 from sciops.proteins.map_windows import map_task
-from tests.proteins.toy import walk
+from tests.proteins.protein_toy import toy_protein
 
-chain = walk(1500, 1, "very long")
-task = map_task(chain, window=128)
+chain = toy_protein(1500)
+task = map_task(chain, window=128, separation=False)
+assert task.in_channels == 57
 depth = {} if sys.argv[1] == "unet" else {"depth": 18}
 network = distance_network(task, sys.argv[1], width=64, **depth)
 with torch.no_grad():
@@ -108,9 +126,10 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20)  # of kB
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("op", ["conv", "dilated", "xd-hybrid", "unet"])
+@pytest.mark.parametrize("op", ["conv", "dilated", "xd-hybrid", "xd-grid", "unet"])
 def test_a_chain_of_1500_residues_within_6_gb(op):
     found = subprocess.run(
         [sys.executable, "-c", PEAK, op], capture_output=True, text=True, check=True
     )
+    print(f"{op}: {float(found.stdout):.2f} GB")  # shown by -s
     assert float(found.stdout) < 6

@@ -8,11 +8,13 @@ import pytest
 import torch
 
 from sciops.metrics.distance_map import (
+    LONG,
     RANGES,
     TOPS,
     across_proteins,
     contact_precision,
     inverse_log_cosh,
+    known_residues,
     lddt,
     log_cosh,
     mae,
@@ -22,6 +24,7 @@ from sciops.metrics.distance_map import (
     score_precision,
     symmetrised,
 )
+from sciops.proteins.structures import Chain, distance_map
 
 NAN = math.nan
 LOSSES = [log_cosh, inverse_log_cosh]
@@ -328,6 +331,20 @@ def test_residues_without_coordinates_do_not_count_in_the_length():
     assert contact_precision(prediction, hidden, top="L/5", separation=10) == 2 / 3
     np.fill_diagonal(hidden, NAN)  # as some write it
     assert contact_precision(prediction, hidden, top="L/5", separation=10) == 2 / 3
+
+
+def test_residues_without_coordinates_do_not_count_through_a_structure():
+    """25 of 100 have none; `distance_map` writes 0 for the distance of each to itself."""
+    positions = np.random.default_rng(0).normal(scale=12, size=(100, 3))
+    positions[30:55] = NAN
+    truth = distance_map(Chain("toy", "A" * 100, positions, tuple(map(str, range(100)))))
+
+    assert known_residues(truth) == 75
+    scores = np.where(truth < 8, 0.0, 1.0)
+    first, second = np.argwhere(np.triu(truth < 8, LONG))[:15].T
+    scores[first, second] = scores[second, first] = 2.0  # 15 contacts before all others
+    assert score_precision(scores, truth, top="L/5") == 15 / 15
+    assert score_precision(scores, truth, top="L") == 15 / 75
 
 
 def test_pairs_that_are_not_known_are_not_ranked():

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from sciops.proteins.alignments import LETTERS, Alignment, read_alignment
-from sciops.proteins.columns import Indices, match, read_indices, restricted
+from sciops.proteins.columns import Indices, match, read_indices
+from sciops.proteins.places import in_step
 from sciops.proteins.protein import AMINO_ACIDS
 from sciops.proteins.structures import Chain, read_structure
 
@@ -298,24 +299,6 @@ def test_a_query_of_gaps():
         match(aligned("---", "MKT"), chain_of("MKT"))
 
 
-# -- the common part ------------------------------------------------------------------------------
-
-
-def test_both_are_cut_to_what_they_share():
-    family, chain = aligned("-MKT", "AM-T"), chain_of("GMKTW", [4, 5, 6, "6A", 7], ("seen",))
-    cut, piece = restricted(family, chain, *match(family, chain))
-    assert cut.query == piece.sequence == "MKT" and cut.names == family.names
-    assert [LETTERS[code] for code in cut.rows[1]] == list("M-T")
-    assert piece.numbers == ("5", "6", "6A") and piece.name == "structure"
-    np.testing.assert_array_equal(piece.positions, chain.positions[1:4])
-    assert piece.notes == ("seen", "3 of 5 residues have a column in 'family'")
-
-
-def test_a_chain_that_is_kept_whole_has_no_note():
-    family, chain = aligned("-MKT"), chain_of("MKT")
-    assert restricted(family, chain, *match(family, chain))[1].notes == ()
-
-
 # -- real pairs -----------------------------------------------------------------------------------
 
 
@@ -334,8 +317,9 @@ def test_real_families():
         assert [f"{c}\t{chain.sequence[r]}" for c, r in zip(columns, residues, strict=True)] == [
             "\t".join(line.split("\t")[:2]) for line in lines
         ]
-        cut, piece = restricted(alignment, chain, columns, residues)
-        assert cut.rows.shape == (len(alignment.rows), len(piece)) and len(piece) == len(lines)
+        cut, piece = in_step(alignment, chain, columns, residues, own=False)
+        assert np.array_equal(cut.rows, alignment.rows[:, columns])  # none has residues missing
+        assert np.array_equal(piece.positions, chain.positions[residues], equal_nan=True)
     assert len(paths) == 29
 
 
@@ -358,8 +342,12 @@ def test_real_queries(alignment, structure, columns):
     family, chain = read_alignment(path), read_structure(path.with_name(f"{structure}.pdb"))
     found, residues = match(family, chain)
     assert found.tolist() == columns and residues.tolist() == [*range(len(chain))]
-    cut, piece = restricted(family, chain, found, residues)
+    cut, piece = in_step(family, chain, found, residues, own=True)
     assert cut.query == piece.sequence
+    between = np.arange(columns[0], columns[-1] + 1)  # the separation is that along the protein
+    assert np.array_equal(cut.rows, family.rows[:, between])
+    seen = ~np.isnan(piece.positions).any(1)
+    assert between[seen].tolist() == columns and len(residues) == np.count_nonzero(seen)
 
 
 def test_a_real_chain_and_the_table_of_another():

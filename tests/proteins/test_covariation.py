@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import time
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 from sciops.proteins import covariation
 from sciops.proteins.alignments import read_alignment
-from sciops.proteins.columns import match, read_indices, restricted
+from sciops.proteins.columns import match, read_indices
 from sciops.proteins.covariation import (
     average_product_corrected,
     direct_couplings,
@@ -17,6 +18,7 @@ from sciops.proteins.covariation import (
     mutual_information,
     standardised,
 )
+from sciops.proteins.places import in_step
 from sciops.proteins.profiles import entropy, profile, sequence_weights
 from sciops.proteins.structures import distance_map, read_structure
 
@@ -345,6 +347,25 @@ def test_bad_alignments_are_named(score):
         score(np.zeros((3, 4), np.uint8), np.ones(4))
 
 
+@pytest.mark.parametrize("score", [direct_couplings, features])
+def test_couplings_larger_than_the_memory_are_refused(monkeypatch, score):
+    rows = np.zeros((2, 100), np.uint8)
+    arguments = (rows,) if score is features else (rows, np.ones(2))
+    monkeypatch.setenv("SCIOPS_MEMORY", "0.015")
+    with pytest.raises(ValueError, match=r"alignment of 100 columns needs about 0\.016 GB .* cut"):
+        score(*arguments)
+    monkeypatch.setenv("SCIOPS_MEMORY", "0.017")
+    score(*arguments)
+
+
+def test_couplings_of_a_titin_are_refused_at_once():
+    """Before anything is computed: 35 000 columns need 2 TB."""
+    start = time.process_time()
+    with pytest.raises(ValueError, match=r"35000 columns needs about 1\.96e\+03 GB"):
+        features(np.zeros((2, 35_000), np.uint8))
+    assert time.process_time() - start < 1
+
+
 # --- real families --------------------------------------------------------------------------------
 
 
@@ -363,7 +384,8 @@ def test_couplings_of_real_families_are_contacts():
         (structure,) = (KORTEMME / "structures").glob(f"{family}.*")
         whole = read_alignment(KORTEMME / "alignments" / f"{family}.fasta.gz")
         chain = read_structure(structure)
-        cut, chain = restricted(whole, chain, *match(whole, chain, read_indices(indices)))
+        common = match(whole, chain, read_indices(indices))
+        cut, chain = in_step(whole, chain, *common, own=False)
         _, maps = features(cut.rows)
         found.append([precision(scores, distance_map(chain)) for scores in maps.values()])
     information, couplings = np.mean(found, axis=0)

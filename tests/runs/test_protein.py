@@ -2,10 +2,15 @@
 
 import numpy as np
 import pytest
+import torch
 
 import sciops
 from sciops.evaluation.distance_maps import evaluate_maps
+from sciops.metrics.distance_map import log_cosh
+from sciops.proteins.map_windows import MapWindows, input_map
+from sciops.proteins.pdnet import channels
 from sciops.runs.protein_run import ProteinRun
+from tests.proteins.test_pdnet import write_tree
 from tests.task_toys import proteins as tree
 from tests.task_toys import same_bits
 from tests.task_toys import train_protein as trained
@@ -61,3 +66,25 @@ def test_only_proteins_are_judged(tmp_path):
     run = trained(tmp_path / "run", epochs=1)
     with pytest.raises(ValueError, match="protein 1 is of the kind str; give a Protein"):
         run.evaluate([run.proteins("test")[0], "chain.pdb"])
+
+
+@pytest.mark.filterwarnings("ignore:(features|distances)")  # random ones are no protein's
+def test_pdnet_by_the_recipe_of_the_paper(tmp_path):
+    """From its files to a run: 57 channels in PDNET's order, the epoch that validated best."""
+    folder = write_tree(tmp_path / "pdnet", {"deepcov": range(20, 27), "psicov": [40, 33]})
+    small = dict(depth=4, width=4, window=32, epochs=6, progress=False, rate=0.01, seed=1)
+    run = sciops.train_protein(
+        "conv", data=sciops.read("protein", folder), recipe="paper", out=tmp_path / "run", **small
+    )
+    assert run.task.in_channels == 57 and run.config["model"]["output"] == "relu"
+    protein = run.proteins("test")[0]
+    whole = input_map(protein, run.task, slice(None), slice(None))
+    assert np.array_equal(whole, channels(protein))
+    windows = MapWindows(run.proteins("val"), run.task)
+    x, y = windows.__getitems__(range(len(windows)))
+    with torch.no_grad():
+        errors = log_cosh(run.model(x), y)
+    validated = run.history["val_log_cosh"]
+    assert validated.min() < validated.iloc[-1]
+    assert float(errors.mean()) == pytest.approx(validated.min(), rel=1e-4)
+    assert np.isfinite(run.metrics["test_precision_L5"])
