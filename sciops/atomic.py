@@ -86,8 +86,7 @@ def write_pair(folder: Path, stem: str, tensors: dict[str, Tensor], document: di
     stage.mkdir()
     try:
         file, json_file = stage / f"{stem}.safetensors", stage / f"{stem}.json"
-        save_file(tensors, file)
-        flush(file)
+        _save(tensors, file)
         document = {**document, "tensors": {"bytes": file.stat().st_size, "sha256": _hash(file)}}
         document = {"sciops_schema": SCHEMA, "sha256": _digest(document), **document}
         json_file.write_text(_checked_text(document, folder), encoding="utf-8")
@@ -100,6 +99,14 @@ def write_pair(folder: Path, stem: str, tensors: dict[str, Tensor], document: di
         shutil.rmtree(stage, ignore_errors=True)
         raise
     return stage
+
+
+def _save(tensors: dict[str, Tensor], file: Path) -> None:
+    try:
+        save_file(tensors, file)
+    except SafetensorError as error:  # as it says that the disk is full
+        raise OSError(str(error)) from error
+    flush(file)
 
 
 def _checked_text(document: dict, folder: Path) -> str:

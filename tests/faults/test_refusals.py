@@ -14,9 +14,11 @@ import pytest
 
 import sciops
 from sciops.data.store import write
+from sciops.studies.study import run_study
 from tests.faults.victim import left_behind
 from tests.faults.victims import VICTIMS
 from tests.run_toy import lines, on_lines
+from tests.studies import study_toy, term_toy
 
 HOUSE = Path(sciops.__file__).parent
 KINDS = ["conversion", "ragged store", "states and models", "training", "search by joint", "report"]
@@ -68,6 +70,21 @@ def test_a_full_disk(case, tmp_path):
     assert victim.wrong(folder, whole) == []
     victim.work(folder)
     assert victim.readable(folder) == whole and left_behind(folder) == []
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_full_disk_is_no_fault_of_a_candidate(workers, tmp_path):
+    """However often it is tried: the trials go on when there is space."""
+
+    def study():
+        how = dict(workers=workers)
+        return run_study(study_toy.saving, term_toy.space(), "random", 3, tmp_path, **how)
+
+    for _ in range(4):  # more than there are attempts
+        with full_disk(12_000), pytest.raises((OSError, ValueError), match="free disk space"):
+            study()
+    records = study().records
+    assert [(r.state, r.attempts) for r in records] == [("finished", 1)] * 3
 
 
 def test_a_folder_that_must_not_be_written_to(case):
