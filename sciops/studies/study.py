@@ -246,7 +246,7 @@ def _supervise(order: tuple[Any, ...], workers: int, file: Path) -> None:
 
 
 def _work_for(says: Connection, order: tuple[Any, ...]) -> None:
-    """`_work` in a process that tells what the disk refused, and forgets its trial if it is ended."""
+    """`_work` in a process that says what the disk refused, and forgets its trial when ended."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         _work(*order)
