@@ -8,6 +8,7 @@ only then renamed.  Others see what was there before or what is there now, whene
 """
 
 import contextlib
+import glob
 import hashlib
 import json
 import os
@@ -147,11 +148,14 @@ def flush(path: Path) -> None:
 
 def write_text(file: Path, text: str) -> None:
     """Write a small file such that it is there whole, or as it was."""
+    clear_stages(file.parent, f"{glob.escape(file.name)}.*")
     stage = file.with_name(f".{file.name}.{os.getpid()}.partial")  # others may write it, too
     try:
-        stage.write_text(text, encoding="utf-8")
-        flush(stage)
-        publish(stage, file)
+        stage.touch()
+        with locked(stage, wait=60):  # so that others see that it is written
+            stage.write_text(text, encoding="utf-8")
+            flush(stage)
+            publish(stage, file)
     finally:
         stage.unlink(missing_ok=True)
 
@@ -159,8 +163,8 @@ def write_text(file: Path, text: str) -> None:
 def clear_stages(folder: Path, name: str = "*") -> None:
     """Remove what killed processes left of the files of `write_text`."""
     for stage in folder.glob(f".{name}.partial"):
-        if stage.is_file():
-            stage.unlink(missing_ok=True)
+        with contextlib.suppress(OSError), locked(stage, wait=0):
+            stage.unlink()  # unless it is a folder, or its process lives
 
 
 def publish(source: Path, target: Path) -> None:

@@ -22,7 +22,8 @@ import numpy as np
 
 from .candidates import C, CandidateSpace, Trial
 from .early_stopping import EarlyStopping
-from .journal import FILE, Attempt, Journal, TrialStopped
+from .journal import Attempt, Journal, TrialStopped
+from .journal_file import FILE, read_trials
 from .proposers import AbstractProposer, make_proposer
 
 if TYPE_CHECKING:
@@ -118,9 +119,9 @@ def read_study(folder: str | Path, space: CandidateSpace[C]) -> StudyResult[C]:
     folder = Path(folder)
     if not (folder / FILE).is_file():
         raise ValueError(f"{folder} has no study: {FILE} is missing; check the path")
-    journal = Journal(folder)
+    trials = read_trials(folder)
     try:
-        return StudyResult([_record(trial, space) for trial in journal.trials()])
+        return StudyResult([_record(trial, space) for trial in trials])
     except (KeyError, IndexError, TypeError, ValueError, RuntimeError, AttributeError) as error:
         raise ValueError(f"{folder / FILE} cannot be understood: {error}") from error
 
