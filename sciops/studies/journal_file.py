@@ -57,12 +57,12 @@ def _storage(file: Path) -> "JournalStorage":
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "IProgress not found")  # of tqdm, in notebooks
-            from optuna.storages import JournalStorage
+            import optuna
             from optuna.storages.journal import JournalFileBackend
     except ImportError:
         raise ImportError('a study needs Optuna: pip install "sciops[optuna]"') from None
     with _understood(file):
-        return JournalStorage(JournalFileBackend(str(file), _JournalLock(file)))
+        return optuna.storages.JournalStorage(JournalFileBackend(str(file), _JournalLock(file)))
 
 
 def open_study(file: Path, early_stopping: EarlyStopping | None) -> "Study":

@@ -15,8 +15,8 @@ import pytest
 import sciops
 from sciops.data.store import write
 from sciops.studies.study import run_study
+from tests.faults.further_victims import ALL
 from tests.faults.victim import left_behind
-from tests.faults.victims import VICTIMS
 from tests.run_toy import lines, on_lines
 from tests.studies import study_toy, term_toy
 
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 @pytest.fixture(scope="module", params=KINDS)
 def case(request, tmp_path_factory):
     """Some work, a folder that is ready for it, and the result of it."""
-    victim = next(v for v in VICTIMS if v.name == request.param)
+    victim = next(v for v in ALL if v.name == request.param)
     prepared = tmp_path_factory.mktemp("prepared")
     victim.prepare(prepared)
     whole = Path(shutil.copytree(prepared, tmp_path_factory.mktemp("whole") / "folder"))
