@@ -8,6 +8,7 @@ only then renamed.  Others see what was there before or what is there now, whene
 """
 
 import contextlib
+import glob
 import hashlib
 import json
 import os
@@ -86,8 +87,7 @@ def write_pair(folder: Path, stem: str, tensors: dict[str, Tensor], document: di
     stage.mkdir()
     try:
         file, json_file = stage / f"{stem}.safetensors", stage / f"{stem}.json"
-        save_file(tensors, file)
-        flush(file)
+        _save(tensors, file)
         document = {**document, "tensors": {"bytes": file.stat().st_size, "sha256": _hash(file)}}
         document = {"sciops_schema": SCHEMA, "sha256": _digest(document), **document}
         json_file.write_text(_checked_text(document, folder), encoding="utf-8")
@@ -100,6 +100,14 @@ def write_pair(folder: Path, stem: str, tensors: dict[str, Tensor], document: di
         shutil.rmtree(stage, ignore_errors=True)
         raise
     return stage
+
+
+def _save(tensors: dict[str, Tensor], file: Path) -> None:
+    try:
+        save_file(tensors, file)
+    except SafetensorError as error:  # as it says that the disk is full
+        raise OSError(str(error)) from error
+    flush(file)
 
 
 def _checked_text(document: dict, folder: Path) -> str:
@@ -145,11 +153,14 @@ def write_text(file: Path, text: str) -> None:
 
 def write_bytes(file: Path, content: bytes) -> None:
     """`write_text` of what is no text."""
+    clear_stages(file.parent, f"{glob.escape(file.name)}.*")
     stage = file.with_name(f".{file.name}.{os.getpid()}.partial")  # others may write it, too
     try:
-        stage.write_bytes(content)
-        flush(stage)
-        publish(stage, file)
+        stage.touch()
+        with locked(stage, wait=60):  # so that others see that it is written
+            stage.write_bytes(content)
+            flush(stage)
+            publish(stage, file)
     finally:
         stage.unlink(missing_ok=True)
 
@@ -157,8 +168,8 @@ def write_bytes(file: Path, content: bytes) -> None:
 def clear_stages(folder: Path, name: str = "*") -> None:
     """Remove what killed processes left of the files of `write_bytes`."""
     for stage in folder.glob(f".{name}.partial"):
-        if stage.is_file():
-            stage.unlink(missing_ok=True)
+        with contextlib.suppress(OSError), locked(stage, wait=0):
+            stage.unlink()  # unless it is a folder, or its process lives
 
 
 def publish(source: Path, target: Path) -> None:

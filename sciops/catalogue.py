@@ -1,7 +1,6 @@
 """The verbs of data: `datasets`, `generate`, `load`, `read`.  Nothing is ever downloaded."""
 
 import os
-import shutil
 import warnings
 from collections.abc import Iterable, Sequence
 from functools import partial
@@ -181,31 +180,37 @@ def _expect_no_resolution(name: str, *of_fields) -> None:
 
 def _kept(path: Path, recipe, spec, progress: bool) -> "xr.DataTree":
     """The store at `path`; one that is missing or damaged is generated (again)."""
-    from .data.generation import build
+    from .data.generation import build, tidy
     from .data.store import StoreError, open_store
-    from .domains.checking import check
 
     damaged = False
     if path.exists():
         try:
             size = sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
-            return open_store(path, full=size <= HASHED_BYTES)
+            tree = open_store(path, full=size <= HASHED_BYTES)
+            tidy(path)
+            return tree
         except StoreError as error:
             warnings.warn(f"{error}; it is generated again", stacklevel=3)
             damaged = True
-    block = recipe.domain.block
-    build(path, spec, recipe.make_block, block=block, progress=progress, overwrite=damaged)
-    tree = open_store(path)
+    how = dict(block=recipe.domain.block, progress=progress, overwrite=damaged)
+    build(path, spec, recipe.make_block, check=partial(_expect_good, recipe.domain.name), **how)
+    return open_store(path)
+
+
+def _expect_good(name: str, store: Path) -> None:
+    from .data.store import open_store
+    from .domains.checking import check
+
+    tree = open_store(store)
     report = check(tree)
+    tree.close()
     if not report:
-        tree.close()
-        shutil.rmtree(path)  # or the next call would trust it
         raise RuntimeError(
-            f"the generated {recipe.domain.name} data fail their own check: {report.failures}; the "
+            f"the generated {name} data fail their own check: {report.failures}; the "
             "resolution or the parameters are probably beyond what solver and check were made for, "
             "and nothing was kept; sciops.generate(…, out=…) writes them all the same"
         )
-    return tree
 
 
 def read(

@@ -27,7 +27,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .atomic import discard, publish, read_bytes, read_pair, write_pair, writing
+from .atomic import DISCARDED, discard, publish, read_bytes, read_pair, write_pair, writing
 from .plain_state import CheckpointError, Decoder, Encoder
 
 # --- training states ------------------------------------------------------------------------------
@@ -48,6 +48,14 @@ def save_state(folder: str | Path, state: Any, metadata: dict | None = None, *, 
         for old in [*saves, target][:-keep]:
             discard(old)
     return target
+
+
+def settle_states(folder: str | Path) -> None:
+    """Remove what a process that was killed after its last save had not removed yet."""
+    folder = Path(folder)
+    if any(folder.glob(DISCARDED + "*")):
+        with contextlib.suppress(CheckpointError), writing(folder):
+            pass  # it removes them
 
 
 def load_state(folder: str | Path) -> tuple[Any, dict]:

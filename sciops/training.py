@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytorch_lightning as pl
 import torch
+from pytorch_lightning.utilities import rank_zero_only
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, Dataset
 
-from .checkpoint import load_state, rng_state, save_state, set_rng_state
+from .checkpoint import load_state, rng_state, save_state, set_rng_state, settle_states
 from .config import Optimisation, Training
 from .data.samples import MemorySamples, as_it_is
 from .data.shuffling import ShuffledBatches
@@ -298,6 +299,8 @@ def fit(
         machine = dict(devices=devices, num_nodes=num_nodes, strategy=strategy)
         with quietly(), kept_heap(), stops_are_told(lambda: _how_far(loop)):
             make_trainer(left, bars, accelerator=accelerator, **machine).fit(loop, *loaders)
+    elif folder is not None and rank_zero_only.rank == 0:
+        settle_states(folder)
     if loop.best is not None:
         model.load_state_dict(loop.best)
     return pd.DataFrame(loop.history)

@@ -3,6 +3,7 @@
     tests/golden/VERSION/NAME/            a run as `open_run` opens it, one epoch of a tiny network
     tests/golden/VERSION/NAME/golden.safetensors      x, an input, and y, what its model predicts
     tests/golden/VERSION/search/          the result of a search, as `load_search` opens it
+    tests/golden/VERSION/grammar-search/  two trials, as `read_grammar_search` reads them
     tests/golden/VERSION/trimmed/         the plain network that DNArch found
     tests/golden/VERSION/store-NAME/      a store of fields, or of proteins, and its values
 
@@ -31,10 +32,11 @@ from sciops.runs.trimming import open_trimmed
 from sciops.searching.engine import run_search
 from sciops.searching.result import SearchResult
 from sciops.vision.collection import read_tree as images_of
-from tests import run_toy, search_toy, task_toys
+from tests import grammar_search_toy, run_toy, search_toy, task_toys
 
 GOLDEN = Path(__file__).parent / "golden"
 FILES = ("config.json", "model.json", "model.safetensors", "metrics.csv")
+GRAMMAR_FILES = (*FILES, "search.json", "journal.log")
 TERM = "Linear2(lift4, Linear2(Linear2(conv3, relu), fourier2))"
 ONE = dict(epochs=1)
 FORECASTS = ("3d", "steps")
@@ -154,6 +156,19 @@ def made_search(folder: Path) -> None:
         )
 
 
+def made_grammar_search(folder: Path) -> None:
+    """What of its folder is read again."""
+    with tempfile.TemporaryDirectory() as place:
+        result = grammar_search_toy.searched(Path(place) / "search", "random", trials=2)
+        for file in (f for f in result.path.rglob("*") if f.name in GRAMMAR_FILES):
+            if "checkpoints" not in file.parts:
+                kept = folder / "kept" / file.relative_to(result.path)
+                kept.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(file, kept)
+        x = input_of(result.run)
+        save_file({"x": x, "y": output_of(result.model, x)}, folder / "golden.safetensors")
+
+
 def made_trimmed(folder: Path) -> None:
     with tempfile.TemporaryDirectory() as place:
         run = run_toy.darcy(Path(place) / "run", "dnarch", **ONE, **PDE["dnarch"])
@@ -198,6 +213,7 @@ def main() -> None:
             size = sum(file.stat().st_size for file in (here / name).iterdir())
             print(f"{name}: {size} bytes", flush=True)
     others = {"search": made_search, "trimmed": made_trimmed}
+    others |= {"grammar-search": made_grammar_search}
     others |= {f"store-{name}": partial(made_store, name) for name in STORES}
     for name, make in others.items():
         if not (here / name).exists():

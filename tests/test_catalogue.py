@@ -154,6 +154,18 @@ def test_the_folder_for_data_may_be_in_the_home_directory(monkeypatch):
     assert data_dir() == Path.home() / "kept"
 
 
+@pytest.mark.parametrize("name", ["darcy", "music"])
+def test_what_a_killed_process_left_beside_kept_data_is_removed(name):
+    counts = dict(n_train=2, n_val=1, n_test=1, progress=False)
+    how = {"darcy": dict(resolution=17), "music": dict(length=(20, 21))}[name]
+    sciops.load(name, **counts, **how)
+    (store,) = (data_dir() / name).iterdir()
+    Path(f"{store}.lock").touch()
+    Path(f"{store}.partial").mkdir()
+    sciops.load(name, **counts, **how)
+    assert list(store.parent.iterdir()) == [store]
+
+
 def test_data_that_fail_their_check_are_not_kept():
     for _ in range(2):  # the second call must not trust what the first left
         with pytest.raises(RuntimeError, match=r"fail their own check.*nothing was kept"):

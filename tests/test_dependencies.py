@@ -20,6 +20,7 @@ SAFE = {
     "torch": (">=2.10", "CVE-2025-32434 and CVE-2026-24747: code and memory by weights_only files"),
     "pytorch-lightning": (">=2.6.6,!=2.6.2,!=2.6.3", "malicious releases, code in checkpoints"),
     "lightning": (">=2.6.6,!=2.6.2,!=2.6.3", "malicious releases, code in checkpoints"),
+    "filelock": (">=3.20.4", "locks that follow a link which another user put in their place"),
 }
 # module → package, where the names differ
 PACKAGES = {

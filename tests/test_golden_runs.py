@@ -15,6 +15,7 @@ from safetensors.torch import load_file
 
 import sciops
 from sciops.checkpoint import CheckpointError
+from sciops.runs.grammar_result import read_grammar_search
 from sciops.runs.trimming import open_trimmed
 from sciops.searching.result import load_search
 from tests.golden_runs import GOLDEN, golden, makers, output_of, values_of
@@ -22,6 +23,7 @@ from tests.search_toy import LeNet
 
 RUNS = sorted(file.parent.relative_to(GOLDEN).as_posix() for file in GOLDEN.glob("*/*/model.json"))
 SEARCHES = sorted(path.relative_to(GOLDEN).as_posix() for path in GOLDEN.glob("*/search"))
+GRAMMARS = sorted(path.relative_to(GOLDEN).as_posix() for path in GOLDEN.glob("*/grammar-search"))
 TRIMMED = sorted(path.relative_to(GOLDEN).as_posix() for path in GOLDEN.glob("*/trimmed"))
 STORES = sorted(path.relative_to(GOLDEN).as_posix() for path in GOLDEN.glob("*/store-*"))
 REMEDY = "see the head of tests/test_golden_runs.py for what to do"
@@ -50,6 +52,15 @@ def test_a_search_is_what_it_was(name):
     x, y = golden(GOLDEN / name)
     assert_same(output_of(result.model, x), y, name)
     assert torch.equal(result.sample, x) and list(result.trials["trial"]) == ["supernet", "offline"]
+
+
+@pytest.mark.parametrize("name", GRAMMARS)
+def test_a_search_in_a_grammar_is_what_it_was(name):
+    result = read_grammar_search(GOLDEN / name / "kept")
+    x, y = golden(GOLDEN / name)
+    assert_same(output_of(result.model, x), y, name)
+    assert list(result.trials["state"]) == ["finished"] * 2
+    assert result.best["val"] == result.trials["val"].min()
 
 
 @pytest.mark.parametrize("name", TRIMMED)

@@ -69,6 +69,14 @@ def test_a_run_that_was_stopped_ends_with_the_same_bits(tmp_path, monkeypatch):
     assert again["epoch"].tolist() == [1, 2, 3, 4, 5]
 
 
+def test_what_a_killed_process_was_removing_is_removed_though_nothing_is_left_to_train(tmp_path):
+    data = samples()
+    fit(model_for(data), data, None, quick(1), folder=tmp_path)
+    (tmp_path / ".discarded-save-000001").mkdir()
+    fit(model_for(data), data, None, quick(1), folder=tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["save-000001"]
+
+
 def test_a_folder_of_another_run_is_refused(tmp_path):
     data = samples()
     fit(model_for(data), data, None, quick(1), folder=tmp_path / "run")

@@ -46,6 +46,7 @@ BASELINES: dict[str, Callable[..., nn.Module]] = {
     "dnarch": Ccnn,
 }
 NETWORKS = (*OPERATORS, *BASELINES, TERM)  # what `op` may be of fields
+SMALLEST = dict(width=1, blocks=1, hidden=2, layers=2)  # of a continuous CNN that is replaced
 
 
 def make_backbone(task: Task, op: str, **options) -> Normalized:
@@ -74,7 +75,7 @@ def build_model(task: Task, description: Mapping[str, Any]) -> nn.Module:
     options = dict(description)
     if "found" in options:
         found = options.pop("found")
-        return with_found(build_model(task, options), found)
+        return with_found(build_model(task, {**options, **SMALLEST}), found)
     op, forecast = options.pop("op"), options.pop("forecast", None)
     backbone = options.pop("backbone", None)
     if backbone == "distance_map":

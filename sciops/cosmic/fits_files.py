@@ -44,7 +44,7 @@ class Exposure(NamedTuple):
 def read_exposures(path: str | Path) -> list[Exposure]:
     """All exposures of a file, in the order of their versions."""
     file = load_fits(path)
-    with _understood(path):
+    with understood(path):
         return list(_exposures(path, file))
 
 
@@ -121,9 +121,9 @@ def load_fits(path: str | Path) -> "HDUList":
     path = Path(path)
     if not path.is_file():
         raise ReadError(f"there is no file {path}; check the path, or download the data first")
-    with _understood(path), path.open("rb") as stream:
+    with understood(path), path.open("rb") as stream:
         file = fits.open(stream, memmap=False, lazy_load_hdus=False)
-        _check_sizes(path, file)
+        check_sizes(path, file)
         _ = [hdu.data for hdu in file]  # read now, and kept
         declared = file[0].header.get("NEXTEND", len(file) - 1)
         if declared > len(file) - 1:
@@ -134,7 +134,7 @@ def load_fits(path: str | Path) -> "HDUList":
     return file
 
 
-def _check_sizes(path: Path, file: "HDUList") -> None:
+def check_sizes(path: Path, file: "HDUList") -> None:
     """Compare what images declare with what the file and the memory can hold."""
     most = min(EXPANSION * path.stat().st_size, memory() // 2)
     for hdu in file:
@@ -147,8 +147,8 @@ def _check_sizes(path: Path, file: "HDUList") -> None:
 
 
 @contextmanager
-def _understood(path: str | Path) -> Iterator[None]:
-    """Whatever goes wrong with a file is a ReadError."""
+def understood(path: str | Path, *passing: type[Exception]) -> Iterator[None]:
+    """Whatever goes wrong with a file is a ReadError, but for errors that pass."""
     from astropy.utils.exceptions import AstropyWarning
 
     try:
@@ -156,7 +156,7 @@ def _understood(path: str | Path) -> Iterator[None]:
             warnings.simplefilter("ignore", AstropyWarning)  # about headers, which are many
             warnings.filterwarnings("error", "(?s).*(truncated|corrupted)", AstropyWarning)
             yield
-    except ReadError:
+    except (ReadError, *passing):
         raise
     except Exception as error:  # headers of damaged files fail in every way there is
         raise ReadError(

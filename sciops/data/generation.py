@@ -39,6 +39,7 @@ from .schema import StoreError, StoreSpec, canonical, create, digest
 logger = logging.getLogger(__name__)
 
 MakeBlock = Callable[[Sequence[int]], Mapping[str, np.ndarray]]
+Check = Callable[[Path], None]
 
 
 def build(
@@ -51,6 +52,7 @@ def build(
     scheduler: Any = None,
     overwrite: bool = False,
     progress: bool = True,
+    check: Check | None = None,
 ) -> Path:
     """Make the store of `spec` at `path`, unless it is there already.
 
@@ -61,11 +63,12 @@ def build(
     scheduler: the address of a Dask scheduler, or its Client, to use instead of threads.  All
         workers must see `path`, and make_block must be picklable.
     overwrite: replace a store of another specification, or a damaged one
+    check: is given the finished store before it is at `path`; if it raises, nothing is kept
     """
     source = Blocks.of(spec, make_block, block)
     fingerprint = digest(canonical([spec.fingerprint(), block]))  # rounding may depend on both
     run = partial(on_cluster, scheduler) if scheduler is not None else partial(on_threads, workers)
-    return make_store(path, spec, block, source, fingerprint, run, overwrite, progress)
+    return make_store(path, spec, block, source, fingerprint, run, overwrite, progress, check)
 
 
 def make_store(
@@ -77,12 +80,14 @@ def make_store(
     run: Callable,
     overwrite: bool,
     progress: bool,
+    check: Check | None = None,
 ) -> Path:
     """`build` with any source of arrays; `fingerprint` stands for all that determines them."""
     site = Site(Path(path).absolute(), fingerprint)
     if site.path.suffix == ".partial":
         raise StoreError(f"{path}: unfinished stores are called so; choose another name")
     if is_there(site, overwrite) and not site.partial.exists():
+        tidy(site.path)
         return Path(path)
     with only_process(site.path):
         if not is_there(site, overwrite):
@@ -90,7 +95,7 @@ def make_store(
                 _prepare(site, spec, block)
             _fill(site, spec, block, partial(_make_part, site, source), run, progress)
             with writing(site.path):
-                publish(site, list_parts(spec, block))
+                publish(site, list_parts(spec, block), check)
         clear(site.partial)
     return Path(path)
 
@@ -156,6 +161,17 @@ def only_process(path: Path) -> Iterator[None]:
         lock.release()
 
 
+def tidy(path: Path) -> None:
+    """Remove what a process that was killed after it had made a store left beside it."""
+    lock, site = Path(f"{path}.lock"), Site(path.absolute(), "")
+    if lock.exists() or site.partial.exists():
+        from filelock import FileLock
+
+        with contextlib.suppress(OSError), FileLock(lock, timeout=0):  # else it is in use
+            clear(site.partial)
+            lock.unlink()
+
+
 def _prepare(site: Site, spec: StoreSpec, block: int) -> None:
     """Metadata and coordinates, unless an earlier run wrote them."""
     if site.is_done("skeleton"):
@@ -206,7 +222,7 @@ def _make_part(site: Site, source, part: Part) -> Part:
     return part
 
 
-def publish(site: Site, parts: list[Part]) -> None:
+def publish(site: Site, parts: list[Part], check: Check | None = None) -> None:
     """Compare all files with the markers, declare the store complete and rename it."""
     names = ["skeleton", *(part.name for part in parts)]
     with ThreadPoolExecutor(cores()) as pool:
@@ -221,8 +237,18 @@ def publish(site: Site, parts: list[Part]) -> None:
         (site.store / stray).unlink()
     write_manifest(site.store, files, site.fingerprint)
     verify(site.store)
+    if check is not None:
+        _check(site, check)
     flush(site.store, cores())
     if site.path.is_dir() and any(site.path.iterdir()):
         site.path.rename(site.folder / f"replaced-{os.getpid()}")
     site.store.replace(site.path)
     sync(site.path.parent)
+
+
+def _check(site: Site, check: Check) -> None:
+    try:
+        check(site.store)
+    except Exception:
+        clear(site.partial)
+        raise

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .generation import check_space, clear, is_there, only_process, publish
+from .generation import check_space, clear, is_there, only_process, publish, tidy
 from .manifest import REMEDY, describe, list_files
 from .parts import Site, writing
 from .schema import CHUNK_BYTES, DTYPES, SCHEMA, StoreError, canonical, create_array, digest, plain
@@ -69,6 +69,7 @@ def write_ragged(
     if site.path.suffix == ".partial":
         raise StoreError(f"{path}: unfinished stores are called so; choose another name")
     if is_there(site, overwrite) and not site.partial.exists():
+        tidy(site.path)
         return Path(path)
     with only_process(site.path):
         if not is_there(site, overwrite):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sciops.suggestions import did_you_mean
 
+from .generation import tidy
 from .ragged_store import open_ragged, write_ragged
 from .schema import StoreError, canonical, digest
 
@@ -63,7 +64,9 @@ class Synthetic:
         damaged = False
         if path.exists():
             try:
-                return self.open(path, full=True)
+                tree = self.open(path, full=True)
+                tidy(path)
+                return tree
             except StoreError as error:
                 warnings.warn(f"{error}; it is generated again", stacklevel=3)
                 damaged = True

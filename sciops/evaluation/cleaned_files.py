@@ -5,10 +5,14 @@
     image_clean.fits         the file as it was, with the pixels of cosmic rays filled
 
 Every extension SCI is cleaned, or the one image of a file that has none.  Headers, units and all
-other extensions stay; a HISTORY card says what was done.  The files are there whole or not at all.
+other extensions stay; a HISTORY card says what was done.  Files are there whole or not at all, and
+where there is a cleaned image, the other two are those that belong to it.
 """
 
+import contextlib
+import glob
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,6 +20,8 @@ import numpy as np
 
 from sciops.atomic import flush, publish
 from sciops.backbones.image_masks import ImageMask
+from sciops.cosmic.fits_files import check_sizes, understood
+from sciops.data.found import ReadError
 from sciops.version import __version__
 
 from .image_cleaning import Cleaned, clean
@@ -63,14 +69,17 @@ def clean_file(
     path = Path(path)
     targets = _targets(path, path.parent if out is None else Path(out), overwrite=overwrite)
     with _opened(fits, path) as hdus, _opened(fits, path, as_stored=True) as stored:
-        chosen = _images(hdus, path)
+        with understood(path):
+            images = {i: hdus[i].data for i in _images(hdus, path)}
+            levels = {i: _saturation(hdus, i) if saturation is None else saturation for i in images}
         options = dict(threshold=threshold, tile=tile, overlap=overlap, progress=progress)
-        levels = {i: _saturation(hdus, i) if saturation is None else saturation for i in chosen}
-        done = {i: _cleaned(model, hdus[i], path, levels[i], options) for i in chosen}
+        done = {i: _cleaned(model, x, path, i, levels[i], options) for i, x in images.items()}
         words = {i: _history(cleaned, threshold) for i, cleaned in done.items()}
-        made = {kind: _answers(fits, hdus, done, words, kind) for kind in KINDS}
-        made["clean"] = _with_images(stored, done, words)
-        _write({targets[kind]: file for kind, file in made.items()})
+        with understood(path):
+            made = {kind: _answers(fits, hdus, done, words, kind) for kind in KINDS}
+            made["clean"] = _with_images(stored, done, words)
+        with understood(path, OSError):  # those are of the disk
+            _write(targets, made)
     flagged = sum(int(cleaned.mask.sum()) for cleaned in done.values())
     pixels = sum(cleaned.mask.size for cleaned in done.values())
     return CleanedFiles(**targets, images=len(done), pixels=pixels, flagged=flagged)
@@ -89,14 +98,17 @@ def _fits() -> Any:
 # --- what there is --------------------------------------------------------------------------------
 
 
-def _opened(fits, path: Path, *, as_stored: bool = False) -> "fits.HDUList":
+@contextlib.contextmanager
+def _opened(fits, path: Path, *, as_stored: bool = False) -> "Iterator[fits.HDUList]":
     """as_stored: without BSCALE, BZERO and BLANK being applied."""
     if not path.is_file():
-        raise ValueError(f"{path} is no file; give the path of a FITS image")
-    try:
-        return fits.open(path, do_not_scale_image_data=as_stored)
-    except OSError as error:
-        raise ValueError(f"{path} cannot be read as FITS: {error}") from error
+        raise ReadError(f"{path} is no file; give the path of a FITS image")
+    with path.open("rb") as stream:
+        with understood(path):
+            how = dict(memmap=False, lazy_load_hdus=False)
+            hdus = fits.open(stream, do_not_scale_image_data=as_stored, **how)
+            check_sizes(path, hdus)
+        yield hdus
 
 
 def _images(hdus: "fits.HDUList", path: Path) -> list[int]:
@@ -106,7 +118,7 @@ def _images(hdus: "fits.HDUList", path: Path) -> list[int]:
     chosen = named or (images if len(images) == 1 else [i for i in images if i == 0])
     if not chosen or any(len(hdus[i].shape) != 2 for i in chosen):
         found = ", ".join(f"{i} {hdu.name} {hdu.shape}" for i, hdu in enumerate(hdus))
-        raise ValueError(
+        raise ReadError(
             f"{path} has no extension SCI with an image of two axes, nor is one its first or only "
             f"image; it has {found}: name the extension SCI"
         )
@@ -118,7 +130,7 @@ def _targets(path: Path, folder: Path, *, overwrite: bool) -> dict[str, Path]:
     stem = path.name[: len(path.name) - len(ending)]
     targets = {k: folder / f"{stem}_{k}.fits" for k in ("mask", "probability", "clean")}
     there = [target.name for target in targets.values() if target.exists()]
-    if there and not overwrite:
+    if there and not overwrite and not _was_stopped(targets):
         raise ValueError(
             f"{folder} already has {', '.join(there)}; use overwrite=True (--overwrite), or "
             "another folder out="
@@ -134,12 +146,18 @@ def _saturation(hdus: "fits.HDUList", i: int) -> float | None:
 # --- what comes out -------------------------------------------------------------------------------
 
 
-def _cleaned(model: ImageMask, hdu, path: Path, saturation: float | None, options: dict) -> Cleaned:
+def _cleaned(
+    model: ImageMask,
+    image: np.ndarray,
+    path: Path,
+    number: int,
+    saturation: float | None,
+    options: dict,
+) -> Cleaned:
     try:
-        image = hdu.data
-    except (OSError, TypeError, ValueError) as error:
-        raise ValueError(f"{path}, extension {hdu.name}, cannot be read: {error}") from error
-    return clean(model, image, saturation=saturation, **options)
+        return clean(model, image, saturation=saturation, **options)
+    except ValueError as error:
+        raise ReadError(f"{path}, extension {number}: {error}") from error
 
 
 def _history(cleaned: Cleaned, threshold: float) -> str:
@@ -183,16 +201,33 @@ def _with_images(
     return stored
 
 
-def _write(files: "dict[Path, fits.HDUList]") -> None:
-    """All of them, or as they were if one cannot be written."""
-    stages = {target.with_name(f".{target.name}.{os.getpid()}.partial"): target for target in files}
-    next(iter(stages)).parent.mkdir(parents=True, exist_ok=True)
+def _write(targets: dict[str, Path], made: "dict[str, fits.HDUList]") -> None:
+    """All of them, or as they were if one cannot be written; the cleaned image is the last."""
+    mine = {kind: _stage(target, os.getpid()) for kind, target in targets.items()}
+    targets["clean"].parent.mkdir(parents=True, exist_ok=True)
     try:
-        for stage, target in stages.items():
-            files[target].writeto(stage, checksum=True, output_verify="silentfix", overwrite=True)
+        for kind, stage in mine.items():
+            made[kind].writeto(stage, checksum=True, output_verify="silentfix", overwrite=True)
             flush(stage)
-        for stage, target in stages.items():
-            publish(stage, target)
-    finally:
-        for stage in stages:
+        for stage in {s for target in targets.values() for s in _stages(target)} - {*mine.values()}:
             stage.unlink(missing_ok=True)
+        targets["clean"].unlink(missing_ok=True)  # it would not belong to the new mask
+        for kind in ("mask", "probability", "clean"):
+            publish(mine[kind], targets[kind])
+    finally:
+        for stage in mine.values():
+            stage.unlink(missing_ok=True)
+
+
+def _stage(target: Path, process: int | str) -> Path:
+    return target.with_name(f".{target.name}.{process}.partial")
+
+
+def _stages(target: Path) -> list[Path]:
+    """What processes wrote for a file and did not bring to its place."""
+    return list(target.parent.glob(_stage(Path(glob.escape(target.name)), "*").name))
+
+
+def _was_stopped(targets: dict[str, Path]) -> bool:
+    """Whether a process was killed between bringing the first file and the last to their places."""
+    return bool(_stages(targets["clean"])) and not targets["clean"].exists()

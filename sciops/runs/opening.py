@@ -4,33 +4,19 @@ import math
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import torch
-from torch import Tensor
-
-from sciops.backbones.term_network import TERM
 from sciops.checkpoint import CheckpointError, load_model
-from sciops.task import Task, task_from
+from sciops.task import task_from
 from sciops.version import __version__
 
 from . import TASKS
+from .descriptions import WRONG, expect_sizes, expect_weights_of_term
 from .networks import network_of
 from .run import AbstractRun, Run
 
 if TYPE_CHECKING:
     import pandas as pd
-
-LEAST = 1024  # a size that no description is refused for
-_WRONG = (
-    LookupError,
-    TypeError,
-    ValueError,
-    ArithmeticError,
-    RuntimeError,
-    AttributeError,
-    OSError,
-)
 
 
 def open_run(path: str | Path) -> AbstractRun:
@@ -58,14 +44,14 @@ def open_run(path: str | Path) -> AbstractRun:
         ) from error
     try:
         task, config = task_from(description["task"]), description["config"]
-        _check_sizes(config["model"], tensors)
-        _check_weights(task, config["model"], tensors)
+        expect_sizes(config["model"], tensors)
+        expect_weights_of_term(task, config["model"], tensors)
         model = network_of(task, config["model"])
         model.load_state_dict(tensors)
         metrics = {k: math.nan if v is None else v for k, v in description["metrics"].items()}
         history = _history(path / "metrics.csv", config["training"]["epochs"])
         kind = _kind_of(config["name"])
-    except _WRONG as error:
+    except WRONG as error:
         versions = description.get("versions")
         written = versions.get("sciops") if isinstance(versions, Mapping) else None
         raise CheckpointError(
@@ -76,36 +62,6 @@ def open_run(path: str | Path) -> AbstractRun:
     run = kind(model.eval(), task, config, metrics, history, path)
     run.data_marks = description.get("data", {})
     return run
-
-
-def _check_sizes(description: Any, tensors: Mapping[str, Tensor]) -> None:
-    """No size of a network is larger than the number of its weights; else building it may not end.
-
-    >>> _check_sizes({"blocks": 10**9}, {"weight": Tensor(3)})
-    Traceback (most recent call last):
-    ValueError: a size of 1000000000 in the description of a network that has 3 weights
-    """
-    weights = sum(tensor.numel() for tensor in tensors.values())
-    parts = [description]
-    while parts:
-        part = parts.pop()
-        if isinstance(part, Mapping | list | tuple):
-            parts += part.values() if isinstance(part, Mapping) else part
-        elif isinstance(part, int) and part > max(weights, LEAST):
-            raise ValueError(
-                f"a size of {part} in the description of a network that has {weights} weights"
-            )
-
-
-def _check_weights(task: Task, description: Any, tensors: Mapping[str, Tensor]) -> None:
-    """A few words are a term of any number of weights: those are counted before they are made."""
-    if TERM not in (description.get("op"), description.get("backbone")):
-        return
-    with torch.device("meta"):
-        state = network_of(task, description).state_dict()
-    meant, there = (sum(t.numel() for t in s.values()) for s in (state, tensors))
-    if meant != there:
-        raise ValueError(f"the network of its term has {meant} numbers, and the file {there}")
 
 
 def _history(file: Path, epochs: int) -> "pd.DataFrame":

@@ -10,9 +10,10 @@ from typing import Any
 from torch import nn
 
 from sciops.backbones.trimmed import ccnn_in, found_sizes, trimmed
-from sciops.checkpoint import load_model, save_model
+from sciops.checkpoint import CheckpointError, load_model, save_model
 from sciops.task import Task, task_as_dict, task_from
 
+from .descriptions import WRONG, expect_sizes, expect_weights_of_blocks
 from .networks import network_of
 
 FOLDER = "trimmed"
@@ -37,6 +38,15 @@ def open_trimmed(run: str | Path) -> nn.Module:
     if not (folder / "model.json").exists():
         raise ValueError(f"{run} has no trimmed network; runs with op='dnarch' have one")
     state, about = load_model(folder)
-    model = network_of(task_from(about["task"]), about["model"])
-    model.load_state_dict(state)
+    try:
+        task, description = task_from(about["task"]), about["model"]
+        expect_sizes(description, state)
+        expect_weights_of_blocks(description["found"]["blocks"], state)
+        model = network_of(task, description)
+        model.load_state_dict(state)
+    except WRONG as error:
+        raise CheckpointError(
+            f"{folder} is no trimmed network that this version of sciops can open ({error}); copy "
+            "the whole folder again, or train again"
+        ) from error
     return model.eval()

@@ -1,5 +1,6 @@
 """What a search found, and what it took: kept as safetensors, JSON and CSV, nothing pickled."""
 
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -125,8 +126,13 @@ class SearchResult:
         return write_search_report(self, path)
 
     def save(self, folder: str | Path) -> Path:
-        """Keep all of it in a folder, each file whole or as it was."""
-        self.path = folder = Path(folder)
+        """Keep all of it in a folder; another result there ends to be one before this one is."""
+        before, self.path = self.path, Path(folder)
+        folder = self.path
+        for name in TABLES:
+            (folder / f"{name}.csv").unlink(missing_ok=True)
+        if self.model is None and before != folder:
+            shutil.rmtree(folder / "best", ignore_errors=True)
         about = {**self.strategy.as_dict(), "space": self.space.as_dict(), "notes": self.notes}
         tensors = {"sample": self.sample, **{f"a/{n}": t for n, t in self.architecture.items()}}
         save_model(folder / "architecture", tensors, about)
@@ -182,6 +188,8 @@ def _expect_finished(folder: Path) -> None:
         raise ValueError(
             f"{folder} is a search that was not finished; call the same search again to finish it"
         )
+    if (folder / "architecture").is_dir():
+        raise ValueError(f"the result in {folder} was not finished being saved; save it again")
     raise ValueError(f"{folder} is not a search: it has no {FILE}; give the folder of one")
 
 

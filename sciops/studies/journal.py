@@ -10,11 +10,9 @@ whose process died; whoever claims next takes it over, with the same candidate. 
 Optuna has snapshots of other journals, but none of files.
 """
 
-import contextlib
 import json
 import time
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,12 +20,10 @@ from typing import TYPE_CHECKING, Any
 from filelock import FileLock, Timeout
 
 from .early_stopping import EarlyStopping
+from .journal_file import FILE, open_study
 
 if TYPE_CHECKING:
-    from optuna import Study
     from optuna.trial import FrozenTrial
-
-FILE = "journal.log"
 
 
 class TrialStopped(Exception):
@@ -57,7 +53,7 @@ class Journal:
         for place in (folder / "trials", folder / "running"):
             place.mkdir(parents=True, exist_ok=True)
         with self.claiming():
-            self._study = _open_study(folder / FILE, early_stopping)
+            self._study = open_study(folder / FILE, early_stopping)
             if settings is not None:
                 self._keep(json.loads(json.dumps(settings)))
 
@@ -222,68 +218,3 @@ def finite(score: float, name: str) -> float:
     if not abs(score) < float("inf"):
         raise ScoreError(f"{name} is {score}")
     return score
-
-
-class _JournalLock:
-    """Optuna's lock of a journal file; a line that a dying process left unfinished is cut off."""
-
-    def __init__(self, file: Path):
-        self._file, self._lock = file, FileLock(f"{file}.lock")
-
-    def acquire(self) -> bool:
-        self._lock.acquire()
-        _cut_unfinished_line(self._file)
-        return True
-
-    def release(self) -> None:
-        self._lock.release()
-
-
-def _cut_unfinished_line(file: Path) -> None:
-    with file.open("r+b") as stream:
-        size = stream.seek(0, 2)
-        stream.seek(max(size - 1, 0))
-        if size and stream.read() != b"\n":
-            stream.truncate(file.read_bytes().rfind(b"\n") + 1)
-
-
-def _open_study(file: Path, early_stopping: EarlyStopping | None) -> "Study":
-    try:
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "IProgress not found")  # of tqdm, in notebooks
-            import optuna
-            from optuna.storages.journal import JournalFileBackend
-    except ImportError:
-        raise ImportError('a study needs Optuna: pip install "sciops[optuna]"') from None
-    with _understood(file):
-        storage = optuna.storages.JournalStorage(JournalFileBackend(str(file), _JournalLock(file)))
-    options = {
-        "storage": storage,
-        "study_name": "study",
-        "sampler": optuna.samplers.RandomSampler(seed=0),  # never asked: proposers choose
-        "pruner": early_stopping.pruner() if early_stopping else optuna.pruners.NopPruner(),
-    }
-    with _understood(file), _quiet(optuna.logging):
-        begun = optuna.get_all_study_names(storage)
-        return optuna.load_study(**options) if begun else optuna.create_study(**options)
-
-
-@contextlib.contextmanager
-def _understood(file: Path) -> Iterator[None]:
-    try:
-        yield
-    except (ValueError, LookupError, TypeError, AttributeError, AssertionError) as error:
-        raise ValueError(
-            f"{file} is not the journal of a study, or is damaged ({error}); remove it, or choose "
-            "another folder"
-        ) from error
-
-
-@contextlib.contextmanager
-def _quiet(logging) -> Iterator[None]:
-    level = logging.get_verbosity()
-    logging.set_verbosity(logging.WARNING)
-    try:
-        yield
-    finally:
-        logging.set_verbosity(level)

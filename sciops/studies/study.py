@@ -5,13 +5,16 @@ was killed on the way: proposal number k follows from the seed, k and the trials
 workers propose while others still run, so that their sequence depends on who is faster.
 """
 
+import contextlib
 import math
 import multiprocessing
 import pickle
+import signal
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from multiprocessing.connection import wait
+from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic
 
@@ -19,7 +22,8 @@ import numpy as np
 
 from .candidates import C, CandidateSpace, Trial
 from .early_stopping import EarlyStopping
-from .journal import FILE, Attempt, Journal, TrialStopped
+from .journal import Attempt, Journal, TrialStopped
+from .journal_file import FILE, read_trials
 from .proposers import AbstractProposer, make_proposer
 
 if TYPE_CHECKING:
@@ -87,7 +91,9 @@ def run_study(
 
     Args:
         objective: of a candidate and its `Attempt`, which has a folder and takes reports.
-            Exceptions and scores that are no finite numbers are recorded, and the study goes on.
+            Exceptions and scores that are no finite numbers are recorded, and the study goes on;
+            but for errors of the file system, which say nothing of the candidate: they end the
+            call, and the same call goes on with the same trial.
         space, proposer: what is searched, and how; a proposer or its name.
         workers: processes to start; 1 works in this one. Others need an objective and a space
             that can be pickled, such as functions of modules.
@@ -113,9 +119,9 @@ def read_study(folder: str | Path, space: CandidateSpace[C]) -> StudyResult[C]:
     folder = Path(folder)
     if not (folder / FILE).is_file():
         raise ValueError(f"{folder} has no study: {FILE} is missing; check the path")
-    journal = Journal(folder)
+    trials = read_trials(folder)
     try:
-        return StudyResult([_record(trial, space) for trial in journal.trials()])
+        return StudyResult([_record(trial, space) for trial in trials])
     except (KeyError, IndexError, TypeError, ValueError, RuntimeError, AttributeError) as error:
         raise ValueError(f"{folder / FILE} cannot be understood: {error}") from error
 
@@ -162,10 +168,22 @@ def _run(objective: Objective, candidate: C, attempt: Attempt) -> None:
     except TrialStopped as stopped:
         attempt.stop(str(stopped))
     except Exception as error:
+        if _is_of_the_disk(error):
+            with contextlib.suppress(OSError):  # it may be full
+                attempt.forget()
+            raise
         attempt.fail(f"{type(error).__name__}: {error}")
-    except KeyboardInterrupt:
+    except BaseException:  # someone stopped it
         attempt.forget()
         raise
+
+
+def _is_of_the_disk(error: BaseException) -> bool:
+    """Whether an error of the operating system is what an error came from."""
+    cause = error
+    while cause is not None and not isinstance(cause, OSError):
+        cause = cause.__cause__
+    return cause is not None
 
 
 def _record(trial: "FrozenTrial", space: CandidateSpace[C]) -> TrialRecord[C]:
@@ -199,9 +217,11 @@ def _read(space: CandidateSpace[C], text: str) -> C:
 def _supervise(order: tuple[Any, ...], workers: int, file: Path) -> None:
     """Run workers, and others in place of those that are killed."""
     sizes = {}  # of the journal when a worker began
+    context = multiprocessing.get_context("spawn")
+    said, says = context.Pipe(duplex=False)
 
     def start() -> None:
-        process = multiprocessing.get_context("spawn").Process(target=_work, args=order)
+        process = context.Process(target=_work_for, args=(says, order))
         size = file.stat().st_size
         process.start()
         sizes[process] = size
@@ -214,6 +234,8 @@ def _supervise(order: tuple[Any, ...], workers: int, file: Path) -> None:
             wait([process.sentinel for process in sizes])
             for process in [p for p in sizes if p.exitcode is not None]:
                 size = sizes.pop(process)
+                if said.poll():
+                    raise said.recv()
                 _check_end(process.exitcode, grew=file.stat().st_size > size)
                 if process.exitcode < 0:
                     start()
@@ -222,6 +244,18 @@ def _supervise(order: tuple[Any, ...], workers: int, file: Path) -> None:
             process.join(1)
             process.terminate()
             process.join()
+
+
+def _work_for(says: Connection, order: tuple[Any, ...]) -> None:
+    """`_work` in a process that says what the disk refused, and forgets its trial when ended."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    try:
+        _work(*order)
+    except Exception as error:
+        if not _is_of_the_disk(error):
+            raise
+        says.send(OSError(str(error)))
+        sys.exit(1)
 
 
 def _check_pickles(order: tuple[Any, ...]) -> None:

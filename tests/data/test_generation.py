@@ -17,9 +17,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import zarr
+from filelock import FileLock
 
 from sciops.data import generation, parts
-from sciops.data.generation import build
+from sciops.data.generation import build, tidy
 from sciops.data.progress import progress_bar
 from sciops.data.schema import CHUNK_BYTES, PARTS, SplitSpec, StoreSpec
 from sciops.data.store import StoreError, chunk_files, open_store, verify
@@ -49,6 +50,36 @@ def finish(process: subprocess.Popen) -> str:
     _, messages = process.communicate(timeout=60)
     assert process.returncode == 0, messages
     return messages
+
+
+def test_locks_and_drafts_of_a_killed_process_go_when_the_store_is_asked_for(tmp_path):
+    def made():
+        return build(tmp_path / "toy", toy_spec(), solve, block=BLOCK, workers=1)
+
+    lock = made().with_name("toy.lock")
+    lock.touch()
+    made()
+    assert not lock.exists()
+    lock.touch()
+    draft = tmp_path / "toy.partial" / "0123456789abcdef"
+    draft.mkdir(parents=True)
+    tidy(tmp_path / "toy")
+    assert [path.name for path in tmp_path.iterdir()] == ["toy"]
+    draft.mkdir(parents=True)
+    with FileLock(lock):  # its process lives
+        tidy(tmp_path / "toy")
+        assert draft.exists() and lock.exists()
+
+
+def test_a_store_is_checked_before_it_is_where_it_shall_be(tmp_path):
+    def bad(store):
+        assert open_store(store) and not (tmp_path / "toy").exists()
+        raise RuntimeError("bad")
+
+    with pytest.raises(RuntimeError, match="bad"):
+        build(tmp_path / "toy", toy_spec(), solve, block=BLOCK, workers=1, check=bad)
+    assert list(tmp_path.iterdir()) == []
+    build(tmp_path / "toy", toy_spec(), solve, block=BLOCK, workers=1, check=open_store)
 
 
 class Counted:

@@ -201,3 +201,10 @@ def test_places_that_do_not_fit(tmp_path):
     (tmp_path / "mine" / "text").write_text("precious")
     with pytest.raises(StoreError, match="is left alone"):
         write_ragged(tmp_path / "mine", toy_splits(), overwrite=True)
+
+
+def test_the_lock_of_a_killed_process_goes_when_the_store_is_written_again(store):
+    lock = store.with_name("toy.zarr.lock")
+    lock.touch()
+    write_ragged(store, toy_splits())
+    assert not lock.exists()

@@ -2,6 +2,9 @@
 
 import builtins
 import gzip
+import os
+import signal
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -153,12 +156,44 @@ def test_a_failure_leaves_nothing_behind(tmp_path, monkeypatch):
     assert [p.name for p in tmp_path.iterdir()] == ["d.fits"]
 
 
+@pytest.mark.parametrize("overwrite", [False, True])
+@pytest.mark.parametrize("renames", [1, 2])
+def test_killed_between_the_files_it_is_done_again(tmp_path, overwrite, renames):
+    """The cleaned image comes last: where there is one, the others belong to it."""
+    path, how = exposure(tmp_path / "d.fits", sky()[0]), dict(progress=False)
+    whole = clean_file(MODEL, path, tmp_path / "whole", threshold=0.01, **how)
+    if overwrite:
+        clean_file(MODEL, path, threshold=0.9, **how)
+    child = os.fork()
+    if not child:
+        left = iter(range(renames))
+        sys.addaudithook(
+            lambda event, _: event == "os.rename" and next(left, None) is None and die()
+        )
+        clean_file(MODEL, path, threshold=0.01, overwrite=overwrite, **how)
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == signal.SIGKILL
+    assert (tmp_path / "d_mask.fits").exists() and not (tmp_path / "d_clean.fits").exists()
+    done = clean_file(MODEL, path, threshold=0.01, **how)
+    assert [data_of(p) for p in done[:3]] == [data_of(p) for p in whole[:3]]
+    assert not list(tmp_path.glob(".*"))
+
+
+def data_of(path: Path) -> list:
+    with fits.open(path) as hdus:
+        return [None if hdu.data is None else hdu.data.tobytes() for hdu in hdus]
+
+
+def die():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
 def test_files_that_are_none(tmp_path):
     with pytest.raises(ValueError, match="is no file"):
         clean_file(MODEL, tmp_path / "nothing.fits", tmp_path / "folder")
     assert not (tmp_path / "folder").exists()
     (tmp_path / "text.fits").write_text("hello")
-    with pytest.raises(ValueError, match=r"text.fits cannot be read as FITS"):
+    with pytest.raises(ValueError, match=r"text.fits is damaged, truncated or no FITS file"):
         clean_file(MODEL, tmp_path / "text.fits")
     fits.PrimaryHDU(np.zeros((2, 3, 4))).writeto(tmp_path / "cube.fits")
     with pytest.raises(ValueError, match=r"two axes.*it has 0 PRIMARY \(2, 3, 4\)"):
@@ -168,11 +203,10 @@ def test_files_that_are_none(tmp_path):
         clean_file(MODEL, tmp_path / "empty.fits")
 
 
-@pytest.mark.filterwarnings("ignore:File may have been truncated")
 def test_a_truncated_file_is_named(tmp_path):
     path = exposure(tmp_path / "e.fits", sky()[0])
     path.write_bytes(path.read_bytes()[:11000])
-    with pytest.raises(ValueError, match=r"e.fits.*cannot be read"):
+    with pytest.raises(ValueError, match=r"e.fits is damaged, truncated"):
         clean_file(MODEL, path)
     assert [p.name for p in tmp_path.iterdir()] == ["e.fits"]
 

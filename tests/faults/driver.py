@@ -121,6 +121,11 @@ def fate(
         shutil.rmtree(place)
     else:
         raise RuntimeError(f"{victim.name} ended {DRAWS} times before it could be killed")
+    return _looked_at(victim, place, way, whole)
+
+
+def _looked_at(victim: Victim, place: Path, way: str, whole: Undisturbed) -> Fate:
+    """What is wrong in a folder after a kill, and differs when the work was done again."""
     wrong = in_child(victim.wrong, place, whole.result)
     try:
         in_child(victim.work, place)
@@ -135,11 +140,29 @@ def fate(
 
 def fates(victim: Victim, kills: int, folder: Path, seed: int) -> tuple[Undisturbed, list[Fate]]:
     """So many kills, by turns at random moments and at random files."""
-    draw, prepared = random.Random(f"{seed} {victim.name}"), folder / "prepared"
-    prepared.mkdir(parents=True)
-    in_child(victim.prepare, prepared)
-    whole = undisturbed(victim, prepared, folder / "whole")
+    draw = random.Random(f"{seed} {victim.name}")
+    prepared, whole = _ready(victim, folder)
     first = draw.randrange(2)
     ways = [("moment", "file")[(first + k) % 2] for k in range(kills)]
     found = [fate(victim, prepared, folder / "killed", way, whole, draw) for way in ways]
     return whole, found
+
+
+def swept(victim: Victim, folder: Path) -> tuple[Undisturbed, list[Fate]]:
+    """A kill at every file that is touched, one after the other."""
+    prepared, whole = _ready(victim, folder)
+    found = []
+    for touch in range(whole.touches):
+        place = Path(shutil.copytree(prepared, folder / "killed"))
+        if not killed(victim, place, "file", whole, (touch + 0.5) / whole.touches):
+            raise RuntimeError(f"{victim.name} ended before it touched file {touch}")
+        found.append(_looked_at(victim, place, "file", whole))
+    return whole, found
+
+
+def _ready(victim: Victim, folder: Path) -> tuple[Path, Undisturbed]:
+    """A folder that is ready for the work, and what comes of it undisturbed."""
+    prepared = folder / "prepared"
+    prepared.mkdir(parents=True)
+    in_child(victim.prepare, prepared)
+    return prepared, undisturbed(victim, prepared, folder / "whole")

@@ -29,6 +29,7 @@ def killed(kinds: str, kills: int, folder: Path) -> pd.DataFrame:
     [
         ("conversion,ragged store,states and models", 12),
         ("generation,training,search by bilevel,report", 4),
+        ("learned sizes,kept data,cleaned image,comparison", 4),
         pytest.param(
             "search by joint,search by restarts,search by random", 15, marks=pytest.mark.slow
         ),
@@ -38,6 +39,16 @@ def test_killed_at_random_moments(kinds, kills, tmp_path):
     table = killed(kinds, kills, tmp_path)
     assert table["work"].tolist() == kinds.split(",") and table["kills"].sum() == kills
     assert f"{kills} kills (SIGKILL), seed 0; 0 problems" in (tmp_path / "faults.md").read_text()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["states and models", "ragged store"])
+def test_killed_at_every_file(kind, tmp_path):
+    command = ["-m", "tests.faults", "--kinds", kind, "--every-file", "--out", str(tmp_path)]
+    done = in_process(*command)
+    assert done.returncode == 0, done.stderr[-3000:]
+    table = pd.read_csv(tmp_path / "faults.csv")
+    assert table["kills"].item() == table["files touched"].item() > 100
 
 
 CARELESS = """

@@ -14,9 +14,11 @@ import pytest
 
 import sciops
 from sciops.data.store import write
+from sciops.studies.study import run_study
+from tests.faults.further_victims import ALL
 from tests.faults.victim import left_behind
-from tests.faults.victims import VICTIMS
 from tests.run_toy import lines, on_lines
+from tests.studies import study_toy, term_toy
 
 HOUSE = Path(sciops.__file__).parent
 KINDS = ["conversion", "ragged store", "states and models", "training", "search by joint", "report"]
@@ -27,7 +29,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 @pytest.fixture(scope="module", params=KINDS)
 def case(request, tmp_path_factory):
     """Some work, a folder that is ready for it, and the result of it."""
-    victim = next(v for v in VICTIMS if v.name == request.param)
+    victim = next(v for v in ALL if v.name == request.param)
     prepared = tmp_path_factory.mktemp("prepared")
     victim.prepare(prepared)
     whole = Path(shutil.copytree(prepared, tmp_path_factory.mktemp("whole") / "folder"))
@@ -68,6 +70,21 @@ def test_a_full_disk(case, tmp_path):
     assert victim.wrong(folder, whole) == []
     victim.work(folder)
     assert victim.readable(folder) == whole and left_behind(folder) == []
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_full_disk_is_no_fault_of_a_candidate(workers, tmp_path):
+    """However often it is tried: the trials go on when there is space."""
+
+    def study():
+        how = dict(workers=workers)
+        return run_study(study_toy.saving, term_toy.space(), "random", 3, tmp_path, **how)
+
+    for _ in range(4):  # more than there are attempts
+        with full_disk(12_000), pytest.raises((OSError, ValueError), match="free disk space"):
+            study()
+    records = study().records
+    assert [(r.state, r.attempts) for r in records] == [("finished", 1)] * 3
 
 
 def test_a_folder_that_must_not_be_written_to(case):

@@ -14,6 +14,7 @@ import torch
 from sciops.cosmic.fits_files import read_exposures
 from sciops.data.files import list_arrays, read_arrays, read_cells
 from sciops.domains.reading import read_layout
+from sciops.evaluation.cleaned_files import clean_file
 from sciops.music.collection import read_tree as read_music
 from sciops.proteins.alignments import read_alignment
 from sciops.proteins.columns import read_indices
@@ -23,6 +24,7 @@ from sciops.vision.cifar import LAYOUTS, read_cifar
 from sciops.vision.folders import read_folder
 from sciops.vision.idx import read_pair
 from sciops.vision.tables import read_table
+from tests.cosmic.mask_toy import network
 from tests.cosmic.toy import exposures, write_fits
 from tests.data.file_writers import WRITERS
 from tests.data.pickle_programs import python2_dumps
@@ -239,6 +241,16 @@ def _fits() -> list[Subject]:
     return _one("f.fits", whole, two)
 
 
+@cache
+def _mask_network():
+    return network(width=2).eval()
+
+
+def _clean(folder: Path) -> None:
+    """As `sciops clean` does; what it writes stays in the folder."""
+    clean_file(_mask_network(), folder / "f.fits", folder / "cleaned", progress=False)
+
+
 def _with_file(read: Callable[[Path], object]) -> Callable[[Path], object]:
     return lambda folder: read(next(folder.iterdir()))
 
@@ -270,4 +282,5 @@ READERS = [
     Reader("stockholm", _aligned("f.sto", STOCKHOLM), _with_file(read_alignment)),
     Reader("indices", _aligned("f.txt", INDICES), _with_file(read_indices)),
     Reader("fits", _fits, _with_file(read_exposures)),
+    Reader("clean", _fits, _clean),
 ]

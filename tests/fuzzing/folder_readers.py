@@ -28,6 +28,7 @@ from sciops.grammars.term import parse_term
 from sciops.runs.comparison import _kept_epochs
 from sciops.runs.folder import claim
 from sciops.runs.grammar_result import read_grammar_search
+from sciops.runs.trimming import open_trimmed
 from sciops.searching.result import load_search
 from sciops.searching.search_folder import claimed
 from sciops.studies.study import read_study, run_study
@@ -155,6 +156,12 @@ def _runs() -> list[Subject]:
 
 
 @cache
+def _trimmed() -> list[Subject]:
+    files = files_of(VERSION / "trimmed")
+    return [{name: data for name, data in files.items() if name.startswith("trimmed/")}]
+
+
+@cache
 def _states() -> list[Subject]:
     model = torch.nn.Linear(2, 3)
     state = {"model": model.state_dict(), 3: (1.5, float("inf"), 2**70, None, [True, "x"])}
@@ -233,6 +240,7 @@ READERS = [
     Reader("ragged", _ragged, _read_ragged, repair=sign_store),
     Reader("attributes", _stores, _read_tasks, _GROUPS, repair=sign_store, names_file=False),
     Reader("run", _runs, sciops.open_run, repair=sign_pairs),
+    Reader("trimmed", _trimmed, open_trimmed, repair=sign_pairs),
     Reader("checkpoint", _states, load_state, repair=sign_pairs),
     Reader("search", _searches, lambda f: load_search(f, LeNet), repair=sign_pairs),
     Reader("grammar-search", _grammar_searches, read_grammar_search, repair=sign_pairs),

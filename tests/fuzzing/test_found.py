@@ -23,6 +23,7 @@ from sciops.proteins.pdnet import pdnet_names
 from sciops.proteins.structures import read_structure
 from sciops.runs.comparison import _kept_epochs
 from sciops.runs.grammar_result import read_grammar_search
+from sciops.runs.trimming import open_trimmed
 from sciops.searching.result import load_search
 from sciops.studies.study import read_study
 from sciops.task import task_from
@@ -58,6 +59,17 @@ def test_fits_that_count_extensions_in_words(tmp_path):
     (tmp_path / "f.fits").write_bytes(_with(data, card))
     with pytest.raises(ReadError, match=r"f\.fits is damaged"):
         read_exposures(tmp_path / "f.fits")
+
+
+@pytest.mark.parametrize("old", [b"NAXIS2  =", b"EXTNAME ="])
+def test_images_to_clean_that_astropy_cannot_use(tmp_path, old):
+    data = file_readers._fits()[0]["f.fits"]
+    place = data.index(old)
+    card = old[:8] + b"= 4.5.6'".ljust(72)
+    (tmp_path / "f.fits").write_bytes(data[:place] + card + data[place + 80 :])
+    with pytest.raises(ReadError, match=r"f\.fits"):
+        file_readers._clean(tmp_path)
+    assert [file.name for file in tmp_path.iterdir()] == ["f.fits"]
 
 
 def _with(data: bytes, card: bytes) -> bytes:
@@ -182,6 +194,30 @@ def test_runs_with_terms_larger_than_their_weights(tmp_path, term, message):
     with pytest.raises(CheckpointError, match=rf"r is not a run that this version.*{message}"):
         sciops.open_run(tmp_path / "r")
     assert time.process_time() - start < 8  # it took up to 53 s
+
+
+BLOCK = {"channels": [900, 900, 900], "taps": [900, 900], "bands": None, "scaled": False}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"width": 2**31}, "a size of 2147483648 in the description"),
+        ({"blocks": {}}, "trimmed is no trimmed network that this version"),
+        ({"blocks": [{}] * 20_000}, "20000 blocks, whose file has"),
+        ({"width": 7}, "size mismatch"),
+        ({"blocks": [BLOCK]}, r"its blocks have \d{9} numbers, and the file"),
+    ],
+    ids=["width", "no blocks", "blocks", "another width", "a large block"],
+)
+def test_trimmed_networks_of_something_else(tmp_path, change, message):
+    subject = dict(folder_readers._trimmed()[0])
+    document = json.loads(subject["trimmed/model.json"])
+    document["notes"]["model"]["found"] |= change
+    subject["trimmed/model.json"] = json.dumps(document).encode()
+    write_subject(tmp_path / "r", sign_pairs(subject))
+    with pytest.raises(CheckpointError, match=message):
+        open_trimmed(tmp_path / "r")
 
 
 @pytest.mark.parametrize(

@@ -118,6 +118,13 @@ def test_two_processes_may_write_one_file(tmp_path, monkeypatch):
     assert files(tmp_path) == {"a": b"own"}
 
 
+def test_what_a_killed_process_left_of_a_file_goes_when_it_is_written_again(tmp_path):
+    (tmp_path / ".a.csv.12345.partial").write_text("draft")
+    (tmp_path / ".b.csv.12345.partial").write_text("of another file")
+    write_text(tmp_path / "a.csv", "whole")
+    assert sorted(files(tmp_path)) == [".b.csv.12345.partial", "a.csv"]
+
+
 def test_one_process_trains_in_a_folder(tmp_path, monkeypatch):
     path, _ = claim(tmp_path / "run", CONFIG)
     (path / ".metrics.csv.123.partial").touch()

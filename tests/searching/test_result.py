@@ -1,9 +1,14 @@
 """What a search found is saved, loaded and applied to other networks without loss."""
 
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 import torch
 from pandas.testing import assert_frame_equal
 
+from sciops.checkpoint import save_model
 from sciops.operators import arch_parameters
 from sciops.searching.engine import run_search
 from sciops.searching.result import load_search
@@ -70,6 +75,37 @@ def test_it_is_refused_on_other_grids_and_a_damaged_folder_is_not_read(found, tm
     (tmp_path / "search.json").touch()
     with pytest.raises(ValueError, match="was not finished; call the same search again"):
         load_search(tmp_path)
+
+
+@pytest.mark.parametrize("saved", [0, 1], ids=["architecture", "best"])
+def test_saved_over_another_result_and_killed_it_is_no_mixture_of_both(
+    found, tmp_path, monkeypatch, saved
+):
+    result, folder = found
+    kept = Path(shutil.copytree(folder, tmp_path / "kept"))
+    (kept / "search.json").unlink()
+    left = iter(range(saved))
+
+    def killed(*arguments):
+        if next(left, None) is None:
+            raise KeyboardInterrupt
+        return save_model(*arguments)
+
+    monkeypatch.setattr("sciops.searching.result.save_model", killed)
+    with pytest.raises(KeyboardInterrupt):
+        replace(result).save(kept)
+    with pytest.raises(ValueError, match="was not finished being saved; save it again"):
+        load_search(kept, LeNet)
+
+
+def test_weights_of_another_result_do_not_stay(found, tmp_path):
+    result, folder = found
+    kept = Path(shutil.copytree(folder, tmp_path / "kept"))
+    replace(result, model=None).save(kept)
+    assert not (kept / "best").exists()
+    again = Path(shutil.copytree(folder, tmp_path / "again"))
+    load_search(again).save(again)  # its own weights do
+    assert load_search(again, LeNet).model is not None
 
 
 def test_layers_say_what_they_became(found):

@@ -6,7 +6,8 @@ import sys
 
 import pytest
 
-from sciops.studies.journal import Journal, _cut_unfinished_line, finite
+from sciops.studies.journal import Journal, finite
+from sciops.studies.journal_file import _cut_unfinished_line
 
 optuna = pytest.importorskip("optuna", reason="the engine of studies, Optuna, is not installed")
 

@@ -3,6 +3,7 @@
 import math
 import multiprocessing
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -219,6 +220,20 @@ def test_an_interrupted_attempt_does_not_count(tmp_path):
             run(tmp_path, objective=interrupted)
     records = run(tmp_path).records
     assert (records[0].state, records[0].attempts) == ("finished", 1)
+
+
+def test_reading_a_study_writes_nothing(tmp_path):
+    """It may be on a disk that is read-only, or others may work on it."""
+    whole = outcome(run(tmp_path, trials=2))
+    for place in ("trials", "running"):
+        shutil.rmtree(tmp_path / place)
+    (tmp_path / "claim.lock").unlink(missing_ok=True)
+    (tmp_path / "journal.log.lock").unlink(missing_ok=True)
+    assert outcome(read_study(tmp_path, term_toy.space())) == whole
+    assert [path.name for path in tmp_path.iterdir()] == ["journal.log"]
+    (tmp_path / "journal.log").write_bytes(b"")
+    assert read_study(tmp_path, term_toy.space()).records == []
+    assert (tmp_path / "journal.log").read_bytes() == b""
 
 
 def test_the_settings_of_a_study_stay(tmp_path):
