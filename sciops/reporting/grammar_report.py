@@ -141,8 +141,7 @@ def _surrogate_section(result: "GrammarResult") -> Iterator[str]:
     """What a Gaussian process learned of the trials, if there are enough of them."""
     if len(result.scored()) < FEWEST:
         return
-    levels, calibration = result.levels(), result.calibration()
-    tau = calibration.attrs["tau"]
+    levels = result.levels()
     rows = [
         [
             "whole graph" if row["level"] == len(levels) - 1 else f"level {row['level']:.0f}",
@@ -151,18 +150,28 @@ def _surrogate_section(result: "GrammarResult") -> Iterator[str]:
         ]
         for row in levels.to_dict("records")
     ]
+    weights = table(["graph", "steps h", "weight"], rows, "text")
+    yield pair(section("What counts in the kernel", weights), _calibration_section(result))
+
+
+def _calibration_section(result: "GrammarResult") -> str:
+    title = "How well errors are predicted"
+    count = sum(record.state == "finished" for record in result.study.records)
+    if count < FEWEST:
+        words = f"{counted(count, 'trial')} ended by themselves; {FEWEST} are needed to judge it."
+        return section(title, paragraph(words))
+    calibration = result.calibration()
+    tau = calibration.attrs["tau"]
     words = (
-        "A Gaussian process predicts each trial from four fifths of the others. Kendall's τ, which "
-        "is 1 if the order is right and 0 by chance, is "
-        f"{tau['hierarchical']:.2f} with all levels of the terms and {tau['flat']:.2f} with whole "
-        "graphs only."
+        f"A Gaussian process predicts each of the {count} trials that were finished from four "
+        "fifths of the others, and from those that were stopped. Kendall's τ, which is 1 if the "
+        f"order is right and 0 by chance, is {tau['hierarchical']:.2f} with all levels of the "
+        f"terms and {tau['flat']:.2f} with whole graphs only."
     )
     caption = "Predictions with one standard deviation; on the dashed line they are right."
-    weights = section(
-        "What counts in the kernel", table(["graph", "steps h", "weight"], rows, "text")
+    return section(
+        title, paragraph(words), drawing(predicted_errors(calibration), "calibration", caption)
     )
-    figure = drawing(predicted_errors(calibration), "calibration", caption)
-    yield pair(weights, section("How well errors are predicted", paragraph(words), figure))
 
 
 def _again(result: "GrammarResult") -> list[str]:
