@@ -125,9 +125,9 @@ def test_images_have_a_grammar_of_their_own(tmp_path):
 
 
 def test_trials_that_cannot_be(tmp_path):
-    text = "NET -> Linear2(lift4, OP)\nOP -> colour | colours"
+    text = "NET -> Linear2(lift4, OP)\nOP -> Residual2(lift8, id, conv3) | Residual2(lift6, id, id)"
     known = dict(data=images(), trials=2, progress=False, grammar=text, out=tmp_path / "search")
-    with pytest.raises(ValueError, match=r"none of 2 trials was finished, the first with .*colour"):
+    with pytest.raises(ValueError, match=r"none of 2 trials was finished, the first with .*node 3"):
         sciops.search("vision", "grammar", "random", 1, **known)
 
 
@@ -137,6 +137,10 @@ def test_trials_that_cannot_be(tmp_path):
         (dict(strategy="joint"), "no strategy='joint'; there are random, evolution, bayes"),
         (dict(grammar="films"), "there is no grammar 'films'; give one of fields, nasbench201"),
         (dict(grammar="NET -> Linear2(lift4)"), "Linear2"),
+        (
+            dict(grammar="NET -> Linear2(lift4, OP)\nOP -> conv3 | cnov5"),
+            r"production 2 of OP, cnov5: there is no primitive 'cnov5'; .* did you mean 'conv5'",
+        ),
         (dict(network="lenet"), "terms are whole networks"),
         (dict(term="conv3"), "term= is what a search chooses itself"),
         (dict(colour=3), "there is no option colour"),
