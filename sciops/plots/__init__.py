@@ -12,6 +12,7 @@ from .masks import mask_panels, roc_curves
 from .rollout import rollout_figure
 from .search import distance_curves, filters
 from .shown import spectra_of
+from .study_curves import strategies
 from .term_drawing import architecture
 
 __all__ = [
@@ -33,4 +34,5 @@ __all__ = [
     "size_masks",
     "spectra",
     "spectra_of",
+    "strategies",
 ]

@@ -8,6 +8,7 @@ trials.csv          the table
 
 import json
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -143,11 +144,19 @@ class GrammarResult:
 
         return best_so_far(self.trials)
 
-    def report(self, path: str | Path | None = None) -> Path:
-        """Write one page with everything; its path. None is report.html in the folder."""
+    def report(
+        self,
+        path: str | Path | None = None,
+        *,
+        beside: "Mapping[str, GrammarResult] | None" = None,
+    ) -> Path:
+        """Write one page with everything; its path. None is report.html in the folder.
+
+        beside: other searches for the same by name, such as {"random": other}, drawn with this one
+        """
         from sciops.reporting.grammar_report import write_grammar_report
 
-        return write_grammar_report(self, path)
+        return write_grammar_report(self, path, beside or {})
 
 
 def best_run(folder: Path, study: StudyResult[Term]) -> AbstractRun:
