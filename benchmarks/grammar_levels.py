@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from benchmarks.grammar_search import HELD_OUT, SPACES, Table, table_of
+from benchmarks.grammar_search import HELD_OUT
 from benchmarks.grammar_search import KEY as SEARCHES
+from benchmarks.grammar_tables import SPACES, Table, table_of
 from benchmarks.results import FOLDER, Rows, markdown
 from sciops.atomic import write_text
 from sciops.grammars.labelled_graph import LabelledGraph

@@ -1,4 +1,4 @@
-"""The pictures of the mathematics, drawn by the library itself.
+"""The pictures of the mathematics and of some results, drawn by the library itself.
 
     python -m docs.figures FOLDER
 
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
+from docs.strategy_curves import strategies
 from sciops.operators import XD, arch_parameters, special
 from sciops.operators.butterfly import butterfly_matrix, dft_twiddle, identity_twiddle
 from sciops.plots.style import ERROR_MAP, MUTED, PALETTE, new_figure, styled
@@ -193,6 +194,7 @@ PICTURES: dict[str, Callable[[], "Figure"]] = {
     "family": family,
     "frames": frames,
     "causal": causal,
+    "strategies": strategies,
 }
 
 

@@ -35,6 +35,7 @@ from sciops.operators.boundaries import (
 )
 from sciops.operators.calibration import ATTENTIONS, KERNELS, dynamic_convolution
 from sciops.operators.features import FEATURES
+from sciops.suggestions import did_you_mean
 from sciops.task import Task
 
 from .choice import make_operator
@@ -211,10 +212,24 @@ NUMBERED_PRIMITIVES: dict[str, Callable[[int, Task, int], Part]] = {
 
 def make_primitive(name: str, channels: int, task: Task) -> Part:
     """The layer that a primitive names, for so many channels and the axes of a task."""
+    expect_primitive(name)
     if name in PRIMITIVES:
         return PRIMITIVES[name](channels, task)
+    base, number = NUMBERED.fullmatch(name).groups()
+    return NUMBERED_PRIMITIVES[base](channels, task, int(number))
+
+
+def expect_primitive(name: str) -> None:
+    """ValueError, with the nearest name, if no layer is named like that.
+
+    >>> expect_primitive("conv3")
+    """
     numbered = NUMBERED.fullmatch(name)
-    if numbered and numbered[1] in NUMBERED_PRIMITIVES:
-        return NUMBERED_PRIMITIVES[numbered[1]](channels, task, int(numbered[2]))
+    if name in PRIMITIVES or (numbered and numbered[1] in NUMBERED_PRIMITIVES):
+        return
     known = ", ".join([*PRIMITIVES, *(f"{base}N" for base in NUMBERED_PRIMITIVES)])
-    raise ValueError(f"there is no primitive {name!r}; there are id, zero, {known}, N a number")
+    number = name[len(name.rstrip("0123456789")) :] or "3"
+    near = did_you_mean(name, [*PRIMITIVES, *(base + number for base in NUMBERED_PRIMITIVES)])
+    raise ValueError(
+        f"there is no primitive {name!r}; there are id, zero, {known}, N a number{near}"
+    )

@@ -17,13 +17,16 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from operator import index
 from typing import NamedTuple
 
+from .symbol_graph import cycle, ending_symbols
 from .term import Term, is_name, parse_term
 from .topology import TOPOLOGIES, Edges, Topology
 
 SYMBOL = re.compile(r"[A-Z][A-Z0-9_]*")
 EDGE = re.compile(r"(\d{1,4})-(\d{1,4})")
+OTHER_ARROW = re.compile(r"=>|:{1,2}=")
 ZERO, IDENTITY = "zero", "id"
 MAX_TEXT = 2**18  # characters of a grammar; those of published spaces have some thousand
 SHOWN = 60  # characters of a line with a mistake
@@ -80,7 +83,7 @@ class Grammar:
     @property
     def recursive(self) -> bool:
         """Whether a symbol can contain itself, so that there are terms of any depth."""
-        return _cycle({s: _followers(p) for s, p in self.productions.items()}) is not None
+        return cycle({s: _followers(p) for s, p in self.productions.items()}) is not None
 
     def unique(self) -> "Grammar":
         """The same terms, every production listed once."""
@@ -113,6 +116,11 @@ def parse_grammar(text: str) -> Grammar:
             symbol, _, right = (part.strip() for part in line.partition("->"))
         elif line.startswith("|") and symbol:
             right = line[1:]
+        elif arrow := OTHER_ARROW.search(line):
+            raise ValueError(
+                f"{where}: productions are written with ->, got {arrow[0]} in {line[:SHOWN]!r}; "
+                f"write {OTHER_ARROW.sub('->', line, count=1)[:SHOWN]}"
+            )
         elif "=" in line:
             name, topology = _read_topology(where, line)
             if name in own:
@@ -143,22 +151,29 @@ def grammar_from(
     own = {}
     for name, edges in (topologies or {}).items():
         _check_topology_name(f"topology {name}", name)
-        own[name] = Topology(tuple(tuple(edge) for edge in edges))
+        own[name] = _topology_of(name, edges)
     rules = []
     for symbol, terms in productions.items():
-        if isinstance(terms, str):
-            raise ValueError(f"{symbol}: expected a list of terms, got the text {terms!r}")
+        if isinstance(terms, str) or not isinstance(terms, Iterable):
+            kind = "the text " if isinstance(terms, str) else ""
+            raise ValueError(f"{symbol}: expected a list of terms, got {kind}{terms!r}")
         rules += _read_rules(f"productions of {symbol}", symbol, terms)
     return _checked(rules, own)
 
 
 def _read_rules(where: str, symbol: str, terms: Iterable[str]) -> Iterator[Rule]:
-    if not is_symbol_name(symbol):
+    if not isinstance(symbol, str) or not is_symbol_name(symbol):
         raise ValueError(
-            f"{where}: expected a symbol in CAPITALS on the left of ->, got {symbol[:SHOWN]!r}; "
-            "other names are primitives and topologies, which have no productions"
+            f"{where}: expected a symbol in CAPITALS on the left of ->, got "
+            f"{str(symbol)[:SHOWN]!r}; other names are primitives and topologies, which have no "
+            "productions"
         )
     for number, term in enumerate(terms, 1):
+        if not isinstance(term, str):
+            raise ValueError(
+                f"{where}: production {number} of {symbol}: expected a term as text, such as "
+                f"'Linear2(conv3, relu)', got {term!r}"
+            )
         try:
             yield Rule(where, symbol, parse_term(term))
         except ValueError as error:
@@ -177,10 +192,24 @@ def _read_topology(where: str, line: str) -> tuple[str, Topology]:
         raise ValueError(f"{where}: {name}: {error}") from None
 
 
-def _check_topology_name(where: str, name: str) -> None:
-    if not is_name(name) or is_symbol_name(name):
+def _topology_of(name: str, edges: Edges) -> Topology:
+    try:
+        pairs = tuple((index(tail), index(head)) for tail, head in edges)
+    except (TypeError, ValueError):
         raise ValueError(
-            f"{where}: a topology has a name such as Twig, got {name[:SHOWN]!r}; CAPITALS "
+            f"topology {name}: expected edges as pairs of whole numbers, such as ((1, 2), (2, 3)), "
+            f"got {edges!r}"
+        ) from None
+    try:
+        return Topology(pairs)
+    except ValueError as error:
+        raise ValueError(f"topology {name}: {error}") from None
+
+
+def _check_topology_name(where: str, name: str) -> None:
+    if not isinstance(name, str) or not is_name(name) or is_symbol_name(name):
+        raise ValueError(
+            f"{where}: a topology has a name such as Twig, got {str(name)[:SHOWN]!r}; CAPITALS "
             "are symbols"
         )
     if name in TOPOLOGIES:
@@ -232,7 +261,7 @@ def _check_part(rule: Rule, part: Term, productions: Mapping, topologies: Mappin
 def _check_use(rules: Sequence[Rule], productions: Mapping[str, tuple[Term, ...]]) -> None:
     """Every symbol is reached from the start, ends in primitives, and is not its own production."""
     places = {rule.symbol: rule.where for rule in reversed(rules)}
-    ending = _ending(rules)
+    ending = ending_symbols([(r.symbol, set(symbols_in(r.pattern))) for r in rules])
     for symbol in [s for s in productions if s not in ending]:
         raise ValueError(
             f"{places[symbol]}: {symbol} never ends: all its productions lead back to symbols that "
@@ -248,7 +277,7 @@ def _check_use(rules: Sequence[Rule], productions: Mapping[str, tuple[Term, ...]
             "it in a production or remove it (the start is the first symbol on the left)"
         )
     alone = {s: {t.head for t in p if is_symbol(t)} for s, p in productions.items()}
-    if (symbol := _cycle(alone)) is not None:
+    if (symbol := cycle(alone)) is not None:
         raise ValueError(
             f"{places[symbol]}: {symbol} can become {symbol} itself, and nothing else changes; "
             "remove that production"
@@ -257,43 +286,3 @@ def _check_use(rules: Sequence[Rule], productions: Mapping[str, tuple[Term, ...]
 
 def _followers(patterns: Iterable[Term]) -> set[str]:
     return {symbol for pattern in patterns for symbol in symbols_in(pattern)}
-
-
-def _ending(rules: Sequence[Rule]) -> set[str]:
-    """Symbols that can become primitives alone, each production being looked at once a symbol."""
-    open_symbols = [set(symbols_in(rule.pattern)) for rule in rules]
-    uses: dict[str, list[int]] = {}
-    for number, symbols in enumerate(open_symbols):
-        for symbol in symbols:
-            uses.setdefault(symbol, []).append(number)
-    ending: set[str] = set()
-    new = [r.symbol for r, symbols in zip(rules, open_symbols, strict=True) if not symbols]
-    while new:
-        symbol = new.pop()
-        if symbol in ending:
-            continue
-        ending.add(symbol)
-        for number in uses.get(symbol, ()):
-            open_symbols[number].discard(symbol)
-            if not open_symbols[number]:
-                new.append(rules[number].symbol)
-    return ending
-
-
-def _cycle(followers: Mapping[str, set[str]]) -> str | None:
-    """A symbol that leads back to itself, or None."""
-    left: dict[str, Iterator[str]] = {}  # of the symbols on the way, those not yet followed
-    done: set[str] = set()
-    for start in followers:
-        way = [start] if start not in done else []
-        while way:
-            symbol = way[-1]
-            after = next(left.setdefault(symbol, iter(sorted(followers[symbol]))), None)
-            if after is None:
-                done.add(symbol)
-                del left[way.pop()]
-            elif after in left:
-                return after
-            elif after not in done:
-                way.append(after)
-    return None

@@ -15,6 +15,7 @@ from .rollout import rollout_figure
 from .search import distance_curves, filters
 from .shown import spectra_of
 from .structure_view import view_structure
+from .study_curves import strategies
 from .term_drawing import architecture
 from .transfer_matrix import transfer_matrix
 
@@ -37,6 +38,7 @@ __all__ = [
     "size_masks",
     "spectra",
     "spectra_of",
+    "strategies",
     "transfer_matrix",
     "view_structure",
 ]

@@ -1,13 +1,14 @@
 """One HTML page about a search in a grammar: the best term, beside what, at which cost."""
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from sciops.grammars.graphs import level_graphs
 from sciops.grammars.ready import NAMES, ready_space
-from sciops.plots.study_curves import best_so_far, predicted_errors
+from sciops.plots.study_curves import best_so_far, predicted_errors, strategies
 from sciops.plots.style import short
 from sciops.plots.term_drawing import MOST_NODES, architecture
 from sciops.studies.proposers import make_proposer
@@ -38,20 +39,29 @@ FEWEST = 10  # trials of which a surrogate can be judged
 HEAD = ["network", "state", "validation", "test", "epochs", "time", "parameters"]
 
 
-def write_grammar_report(result: "GrammarResult", path: str | Path | None = None) -> Path:
-    """Write the page of a search to the file `path`; None is report.html in its folder."""
+def write_grammar_report(
+    result: "GrammarResult",
+    path: str | Path | None = None,
+    beside: "Mapping[str, GrammarResult]" = MappingProxyType({}),
+) -> Path:
+    """Write the page of a search to the file `path`; None is report.html in its folder.
+
+    beside: other searches for the same by name, whose courses are drawn in one figure with it
+    """
     path = result.path / "report.html" if path is None else Path(path)
-    return write_page(path, lambda: grammar_text(result), "result")
+    return write_page(path, lambda: grammar_text(result, beside), "result")
 
 
-def grammar_text(result: "GrammarResult") -> str:
+def grammar_text(
+    result: "GrammarResult", beside: "Mapping[str, GrammarResult]" = MappingProxyType({})
+) -> str:
     """The page."""
     strategy = result.settings["strategy"]["proposer"]
     title = f"A grammar searched by {strategy} on {result.settings['task']}"
-    return page(title, [heading(title), *_parts(result)])
+    return page(title, [heading(title), *_parts(result, beside)])
 
 
-def _parts(result: "GrammarResult") -> Iterator[str]:
+def _parts(result: "GrammarResult", beside: "Mapping[str, GrammarResult]") -> Iterator[str]:
     yield paragraph(_what_was_searched(result), "lead")
     yield paragraph(_verdict(result), "note")
     yield tiles(_headline(result))
@@ -60,6 +70,8 @@ def _parts(result: "GrammarResult") -> Iterator[str]:
         "was stopped early has the error it had then."
     )
     yield section("How the search went", drawing(best_so_far(result.trials), "course", caption))
+    if beside:
+        yield _beside_section(result, beside)
     yield _best_section(result)
     yield _trials_section(result)
     yield from _surrogate_section(result)
@@ -102,6 +114,14 @@ def _headline(result: "GrammarResult") -> dict[str, str]:
     return {**numbers, "time of all trainings": duration(result.trials["seconds"].sum())}
 
 
+def _beside_section(result: "GrammarResult", beside: "Mapping[str, GrammarResult]") -> str:
+    own = result.settings["strategy"]["proposer"]
+    name = own if own not in beside else "this search"
+    caption = "The least validation error so far of each search; only finished trials count."
+    figure = strategies(**{name: result, **beside})
+    return section("Beside other searches", drawing(figure, "beside", caption))
+
+
 def _best_section(result: "GrammarResult") -> str:
     """The term as text, and as the finest of its graphs that can be read."""
     term, grammar = result.study.best.candidate, result.candidates.grammar
@@ -141,8 +161,7 @@ def _surrogate_section(result: "GrammarResult") -> Iterator[str]:
     """What a Gaussian process learned of the trials, if there are enough of them."""
     if len(result.scored()) < FEWEST:
         return
-    levels, calibration = result.levels(), result.calibration()
-    tau = calibration.attrs["tau"]
+    levels = result.levels()
     rows = [
         [
             "whole graph" if row["level"] == len(levels) - 1 else f"level {row['level']:.0f}",
@@ -151,18 +170,28 @@ def _surrogate_section(result: "GrammarResult") -> Iterator[str]:
         ]
         for row in levels.to_dict("records")
     ]
+    weights = table(["graph", "steps h", "weight"], rows, "text")
+    yield pair(section("What counts in the kernel", weights), _calibration_section(result))
+
+
+def _calibration_section(result: "GrammarResult") -> str:
+    title = "How well errors are predicted"
+    count = sum(record.state == "finished" for record in result.study.records)
+    if count < FEWEST:
+        words = f"{counted(count, 'trial')} ended by themselves; {FEWEST} are needed to judge it."
+        return section(title, paragraph(words))
+    calibration = result.calibration()
+    tau = calibration.attrs["tau"]
     words = (
-        "A Gaussian process predicts each trial from four fifths of the others. Kendall's τ, which "
-        "is 1 if the order is right and 0 by chance, is "
-        f"{tau['hierarchical']:.2f} with all levels of the terms and {tau['flat']:.2f} with whole "
-        "graphs only."
+        f"A Gaussian process predicts each of the {count} trials that were finished from four "
+        "fifths of the others, and from those that were stopped. Kendall's τ, which is 1 if the "
+        f"order is right and 0 by chance, is {tau['hierarchical']:.2f} with all levels of the "
+        f"terms and {tau['flat']:.2f} with whole graphs only."
     )
     caption = "Predictions with one standard deviation; on the dashed line they are right."
-    weights = section(
-        "What counts in the kernel", table(["graph", "steps h", "weight"], rows, "text")
+    return section(
+        title, paragraph(words), drawing(predicted_errors(calibration), "calibration", caption)
     )
-    figure = drawing(predicted_errors(calibration), "calibration", caption)
-    yield pair(weights, section("How well errors are predicted", paragraph(words), figure))
 
 
 def _again(result: "GrammarResult") -> list[str]:

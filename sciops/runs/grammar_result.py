@@ -8,6 +8,7 @@ trials.csv          the table
 
 import json
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -23,6 +24,7 @@ from sciops.searching.search_folder import FILE
 from sciops.searching.term_candidates import TermCandidates
 from sciops.studies.calibration import cross_validated
 from sciops.studies.candidates import Trial
+from sciops.studies.extrapolation import ended_trials
 from sciops.studies.proposers import finished, fit_surrogate
 from sciops.studies.study import StudyResult, TrialRecord, read_study
 from sciops.task import Task
@@ -107,8 +109,11 @@ class GrammarResult:
         return validated(self.run.history).removeprefix("val_")
 
     def scored(self) -> list[Trial[Term]]:
-        """Terms with a score, as the strategy sees them; those that failed are left out."""
-        return finished([Trial(r.candidate, r.score) for r in self.study.records if _ended(r)])
+        """Terms with a score, as the strategy sees them; those that failed are left out.
+
+        Those that were stopped early have a guess of it, see `sciops.studies.extrapolation`.
+        """
+        return finished(ended_trials(self.study.records))
 
     def levels(self) -> "pd.DataFrame":
         """How much each level of the hierarchy counts in the kernel of all trials.
@@ -123,11 +128,15 @@ class GrammarResult:
         return pd.DataFrame(rows)
 
     def calibration(self) -> "pd.DataFrame":
-        """Every trial predicted from others: its score, mean and deviation by kernel.
+        """Every finished trial predicted from others: its score, mean and deviation by kernel.
 
         `attrs["tau"]` has Kendall's τ of means and scores by kernel.
         """
-        return cross_validated(self.candidates.space(), self.scored())
+        ended = [record for record in self.study.records if record.state != "running"]
+        by_state: dict[str, list[Trial[Term]]] = {"finished": [], "stopped": [], "failed": []}
+        for record, trial in zip(ended, ended_trials(ended), strict=True):
+            by_state[record.state].append(trial)
+        return cross_validated(self.candidates.space(), by_state["finished"], by_state["stopped"])
 
     def plot(self) -> "Figure":
         """The best validation error so far, by trial."""
@@ -135,11 +144,19 @@ class GrammarResult:
 
         return best_so_far(self.trials)
 
-    def report(self, path: str | Path | None = None) -> Path:
-        """Write one page with everything; its path. None is report.html in the folder."""
+    def report(
+        self,
+        path: str | Path | None = None,
+        *,
+        beside: "Mapping[str, GrammarResult] | None" = None,
+    ) -> Path:
+        """Write one page with everything; its path. None is report.html in the folder.
+
+        beside: other searches for the same by name, such as {"random": other}, drawn with this one
+        """
         from sciops.reporting.grammar_report import write_grammar_report
 
-        return write_grammar_report(self, path)
+        return write_grammar_report(self, path, beside or {})
 
 
 def best_run(folder: Path, study: StudyResult[Term]) -> AbstractRun:
@@ -181,10 +198,6 @@ def _result(folder: Path, settings: dict[str, Any]) -> GrammarResult:
 
 def _run_of(folder: Path, number: int) -> Path:
     return folder / STUDY / "trials" / f"{number:05}" / RUN
-
-
-def _ended(record: TrialRecord) -> bool:
-    return record.state != "running"
 
 
 def _row(result: GrammarResult, record: TrialRecord[Term]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from sciops.atomic import write_text
 from sciops.backbones import TERM
+from sciops.backbones.grammar_primitives import expect_primitives
 from sciops.config import CHANGES
 from sciops.data.schema import canonical, digest
 from sciops.grammars.grammar import MAX_TEXT, Grammar, parse_grammar
@@ -79,6 +80,7 @@ def search_grammar(
     chosen, usual = _grammar(grammar, task_name)
     network = {name: others.pop(name) for name in OF_TERMS if name in others}
     network = {"frame": usual["frame"], **network, **_topologies(chosen)}
+    expect_primitives(chosen, network["frame"])
     connected = usual["connected"] if connected is None else connected
     candidates = TermCandidates(chosen, depth, connected)
     sizes = {} if task_name in OF_IMAGES or data is not None else _sizes(task_name)

@@ -34,8 +34,13 @@ def rank_correlation(
     return float(kendalltau(predicted, [trial.score for trial in judged]).statistic)
 
 
-def cross_validated(space: CandidateSpace[C], trials: Sequence[Trial[C]]) -> "pd.DataFrame":
+def cross_validated(
+    space: CandidateSpace[C], trials: Sequence[Trial[C]], guessed: Sequence[Trial[C]] = ()
+) -> "pd.DataFrame":
     """The scores of trials, each predicted by a surrogate of those in the four other fifths.
+
+    guessed: trials without a true score, such as those that were stopped; every surrogate learns of
+             them, none is judged on them
 
     A column `score`, and for each kernel its prediction and `<kernel>_deviation`; attrs["tau"] has
     Kendall's τ of scores and predictions by kernel.  Failed trials are left out.
@@ -53,7 +58,7 @@ def cross_validated(space: CandidateSpace[C], trials: Sequence[Trial[C]]) -> "pd
         for number in range(FOLDS):
             inside = [t for t, f in zip(judged, fold, strict=True) if f != number]
             outside = [t for t, f in zip(judged, fold, strict=True) if f == number]
-            surrogate = fit_surrogate(space, inside, kernel)
+            surrogate = fit_surrogate(space, [*inside, *guessed], kernel)
             found[:, fold == number] = surrogate.predict(
                 [space.levels(t.candidate) for t in outside]
             )

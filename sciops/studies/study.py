@@ -22,6 +22,7 @@ import numpy as np
 
 from .candidates import C, CandidateSpace, Trial
 from .early_stopping import EarlyStopping
+from .extrapolation import ended_trials
 from .journal import Attempt, Journal, TrialStopped
 from .journal_file import FILE, read_trials
 from .proposers import AbstractProposer, make_proposer
@@ -156,10 +157,9 @@ def _work(objective, space, proposer, n_trials, folder, seed, early_stopping, at
 
 
 def _tried(journal: Journal, space: CandidateSpace[C]) -> tuple[list[Trial[C]], list[C]]:
-    """Trials with a score, and candidates without one yet."""
+    """Trials with a score or a guess of it, and candidates without one yet."""
     records = [_record(trial, space) for trial in journal.trials()]
-    ended = [Trial(r.candidate, r.score) for r in records if r.state != "running"]
-    return ended, [r.candidate for r in records if r.state == "running"]
+    return ended_trials(records), [r.candidate for r in records if r.state == "running"]
 
 
 def _run(objective: Objective, candidate: C, attempt: Attempt) -> None:

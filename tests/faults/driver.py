@@ -131,7 +131,7 @@ def _looked_at(victim: Victim, place: Path, way: str, whole: Undisturbed) -> Fat
         in_child(victim.work, place)
         found = in_child(victim.readable, place)
         differs = [n for n in {**found, **whole.result} if found.get(n) != whole.result.get(n)]
-        differs += [f"left behind: {name}" for name in left_behind(place)]
+        differs += [f"left behind: {name}" for name in left_behind(place, victim.stays)]
     except RuntimeError as error:
         differs = [str(error)]
     shutil.rmtree(place)

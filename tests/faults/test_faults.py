@@ -33,6 +33,7 @@ def killed(kinds: str, kills: int, folder: Path) -> pd.DataFrame:
         pytest.param(
             "search by joint,search by restarts,search by random", 15, marks=pytest.mark.slow
         ),
+        pytest.param("search in a grammar", 6, marks=pytest.mark.slow),
     ],
 )
 def test_killed_at_random_moments(kinds, kills, tmp_path):

@@ -17,6 +17,7 @@ class Victim:
     readable: all that can be read in the folder now, by name; {} where nothing can.  What it gives
               after a kill must be what it gives of the undisturbed folder, for as many names as
               there are.  It raises where a file opens and is broken
+    stays:    names of files that may be there when the work is done, though they look like drafts
     allowed:  names of `readable` and their values that are right, too, because they are those of a
               moment on the way
     """
@@ -26,6 +27,7 @@ class Victim:
     readable: Callable[[Path], Result]
     allowed: Callable[[str, Any], bool] = lambda name, value: False
     prepare: Callable[[Path], None] = lambda folder: None
+    stays: tuple[str, ...] = ()
 
     def wrong(self, folder: Path, whole: Result) -> list[str]:
         """Names of what can be read and is not what it should be."""
@@ -46,8 +48,9 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {file.relative_to(folder).as_posix(): file.read_bytes() for file in files}
 
 
-def left_behind(folder: Path) -> list[str]:
-    """Drafts, locks and what else should be gone when the work is done."""
+def left_behind(folder: Path, stays: tuple[str, ...] = ()) -> list[str]:
+    """Drafts, locks and what else should be gone when the work is done, but names that may stay."""
     found = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*"))
     endings = (".partial", ".lock", ".tmp", ".ready")
-    return [p for p in found if p.endswith(endings) or p.split("/")[-1].startswith(".")]
+    drafts = [p for p in found if p.endswith(endings) or p.split("/")[-1].startswith(".")]
+    return [p for p in drafts if p.split("/")[-1] not in stays]

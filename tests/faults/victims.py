@@ -15,12 +15,19 @@ import sciops
 from sciops.checkpoint import load_model, load_state, save_model, save_state
 from sciops.data.ragged_store import open_ragged, write_ragged
 from sciops.data.store import open_store
+from sciops.grammars.grammar import parse_grammar
+from sciops.runs.grammar_result import STUDY, read_grammar_search
 from sciops.searching.engine import run_search
 from sciops.searching.result import load_search
 from sciops.searching.spaces import make_space
 from sciops.searching.strategies import make_strategy
+from sciops.searching.term_candidates import TermCandidates
+from sciops.studies.journal import FILE
+from sciops.studies.proposers import BayesProposer
+from sciops.studies.study import read_study
 from tests.data.ragged_toy import toy_splits
 from tests.faults.victim import Result, Victim, contents
+from tests.grammar_search_toy import GRAMMAR, SMALL, searched
 from tests.run_toy import lines, on_lines
 from tests.search_toy import LeNet, cross_entropy, data, mistakes, quick
 
@@ -33,6 +40,7 @@ WARM = (
         "scipy.fftpack",
     ),
     *("sciops.domains.darcy", "sciops.domains.recipe", "sciops.plots.field_panels", "zarr.codecs"),
+    *("optuna", "optuna.storages.journal", "scipy.optimize", "sciops.studies.gaussian_process"),
     *("sciops.reporting.report", "pandas.io.formats.csvs", "matplotlib.backends.backend_svg"),
 )  # so that the time of a victim is that of its work, not of imports within functions
 for module in WARM:
@@ -40,6 +48,7 @@ for module in WARM:
         import_module(module)
 SAVES = 4  # of the victim that only saves
 TIMES = ("seconds", "train_seconds")
+LOCKS = ("claim.lock", "journal.log.lock")  # of a study, which several processes may share
 OPTIONS = {"bilevel": {}, "joint": {}, "restarts": {"cycles": 2}, "random": {"members": 2}}
 
 
@@ -183,6 +192,28 @@ def of_search(folder: Path) -> Result:
     return found
 
 
+def search_grammar(folder: Path) -> None:
+    """Three networks of two epochs, the last proposed by a surrogate."""
+    searched(folder / "search", BayesProposer(initial=2, evolution=SMALL), trials=3)
+
+
+def of_grammar_search(folder: Path) -> Result:
+    """Every trial that is finished, with its score and its run; what was found, if all are."""
+    path, found = folder / "search", {}
+    if not (path / STUDY / FILE).exists():
+        return found
+    space = TermCandidates(parse_grammar(GRAMMAR), connected=True).space()
+    for record in read_study(path / STUDY, space).records:
+        if record.state != "running":
+            run = sciops.open_run(path / STUDY / "trials" / f"{record.number:05}" / "run")
+            found[f"trial {record.number}"] = str(record.candidate), record.state, record.score
+            found[f"weights {record.number}"] = _bytes_of(run.model)
+    if (path / "trials.csv").exists():
+        result = read_grammar_search(path)
+        found["trials"] = result.trials.drop(columns="seconds").astype(str).to_dict("records")
+    return found
+
+
 # --- pages ----------------------------------------------------------------------------------------
 
 
@@ -212,5 +243,6 @@ VICTIMS = (
     Victim("states and models", save, of_saves, is_a_save),
     Victim("training", train, of_run, is_an_epoch),
     *(Victim(f"search by {s}", partial(search, s), of_search) for s in OPTIONS),
+    Victim("search in a grammar", search_grammar, of_grammar_search, stays=LOCKS),
     Victim("report", report, of_page, is_the_older_page, prepare=train_briefly),
 )

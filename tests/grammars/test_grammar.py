@@ -2,6 +2,7 @@
 
 import time
 
+import numpy as np
 import pytest
 
 from sciops.grammars.grammar import grammar_from, parse_grammar
@@ -70,6 +71,8 @@ def test_recursion_is_known():
             "Twig = 1-2\nTwig = 1-2 2-3\nNET -> Twig(a, b)",
             "line 2: the topology Twig is defined a second time; remove one of the lines",
         ),
+        ("A => conv3", r"line 1: productions are written with ->, got => .* write A -> conv3"),
+        ("A ::= conv3 | id", r"line 1: .* got ::= in .* write A -> conv3 \| id"),
         ("Fork = 1-3\nA -> id", "line 1: Fork: no edge has node 2, and the sink is 3; number"),
         ("A -> id |" + "id |" * 2**16, "more than 262144 characters, the most that are allowed"),
     ],
@@ -117,3 +120,28 @@ def test_mistakes_in_python():
         grammar_from({"NET": "conv3"})
     with pytest.raises(ValueError, match="topology FORK"):
         grammar_from({"NET": ["id"]}, {"FORK": ((1, 2),)})
+    for productions, message in (
+        ({"NET": ["id", 3]}, "NET: production 2 of NET: expected a term as text, .* got 3"),
+        ({"NET": 3}, "NET: expected a list of terms, got 3"),
+        ({3: ["id"]}, "expected a symbol in CAPITALS on the left of ->, got '3'"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            grammar_from(productions)
+
+
+@pytest.mark.parametrize("edges", [3, [3], "12", ((1, "x"),), ((1, 2, 3),), ((1.0, 2.0),), None])
+def test_edges_that_are_none(edges):
+    with pytest.raises(ValueError, match="topology Fork: expected edges as pairs of whole numbers"):
+        grammar_from({"NET": ["Fork(id)"]}, {"Fork": edges})
+
+
+def test_errors_of_topologies_have_their_name():
+    for edges, message in {
+        ((2, 1),): "Fork: a topology needs edges",
+        (): "Fork: a topology",
+    }.items():
+        with pytest.raises(ValueError, match=f"topology {message}"):
+            grammar_from({"NET": ["Fork(id)"]}, {"Fork": edges})
+    with pytest.raises(ValueError, match="topology 3: a topology has a name such as Twig, got '3'"):
+        grammar_from({"NET": ["id"]}, {3: ((1, 2),)})
+    assert grammar_from({"NET": ["Fork(id)"]}, {"Fork": np.array([[1, 2]])}).topologies["Fork"]

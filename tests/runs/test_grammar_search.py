@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from typer.testing import CliRunner
@@ -19,7 +20,9 @@ from sciops.reporting.grammar_report import asked
 from sciops.runs.grammar_result import read_grammar_search
 from sciops.searching.strategies import make_strategy
 from sciops.studies.early_stopping import EarlyStopping
+from sciops.studies.proposers import EvolutionProposer
 from tests.grammar_search_toy import GRAMMAR, searched
+from tests.run_toy import COUNTS
 from tests.task_toys import images
 
 ROOT = Path(__file__).parents[2]
@@ -115,6 +118,31 @@ def test_the_command_of_the_page_does_the_same(whole):
     assert f"term: {whole.best['term']}" in result.stdout
 
 
+def test_evolution_mutates_what_it_found(tmp_path):
+    options = dict(population=3, tournament=2, trials=5)
+    result = searched(tmp_path / "search", "evolution", **options)
+    known = {"proposer": "evolution", "population": 3, "tournament": 2}
+    assert result.settings["strategy"] == known and result.trials["term"].nunique() == 5
+    trials, space = result.scored(), result.candidates.space()
+    for number in (3, 4):  # the first ones after the random population
+        rng = np.random.default_rng([result.settings["seed"], number])
+        child = EvolutionProposer(3, 2).propose(space, trials[:number], [], rng)
+        assert child == trials[number].candidate
+
+
+def test_fields_on_a_line(tmp_path):
+    known = dict(viscosity=0.2, hidden=4, batch_size=4, resolution=16, **COUNTS)
+    known |= dict(early_stopping=None, progress=False, out=tmp_path / "search")
+    grammar = "NET -> Linear2(lift4, OP)\nOP -> conv3 | fourier2 | xd2 | xdconv3"
+    asked = dict(grammar=grammar, trials=2, **known)
+    result = sciops.search("burgers", "grammar", "random", 1, **asked)
+    assert result.trials["state"].tolist() == ["finished"] * 4
+    assert [name.split("-")[0] for name in result.trials["trial"][2:]] == ["fno", "xd"]
+    assert len(result.run.task.axes) == 1 and result.metric == "relative_l2"
+    prediction = result.run.predict(result.run.data["test"].to_dataset())
+    assert prediction["u"].sizes["x"] == 16 and bool(np.isfinite(prediction["u"]).all())
+
+
 def test_images_have_a_grammar_of_their_own(tmp_path):
     known = dict(data=images(), trials=2, progress=False, kernel="flat", out=tmp_path / "search")
     result = sciops.search("vision", "grammar", budget=1, **known)
@@ -125,9 +153,9 @@ def test_images_have_a_grammar_of_their_own(tmp_path):
 
 
 def test_trials_that_cannot_be(tmp_path):
-    text = "NET -> Linear2(lift4, OP)\nOP -> colour | colours"
+    text = "NET -> Linear2(lift4, OP)\nOP -> Residual2(lift8, id, conv3) | Residual2(lift6, id, id)"
     known = dict(data=images(), trials=2, progress=False, grammar=text, out=tmp_path / "search")
-    with pytest.raises(ValueError, match=r"none of 2 trials was finished, the first with .*colour"):
+    with pytest.raises(ValueError, match=r"none of 2 trials was finished, the first with .*node 3"):
         sciops.search("vision", "grammar", "random", 1, **known)
 
 
@@ -137,6 +165,10 @@ def test_trials_that_cannot_be(tmp_path):
         (dict(strategy="joint"), "no strategy='joint'; there are random, evolution, bayes"),
         (dict(grammar="films"), "there is no grammar 'films'; give one of fields, nasbench201"),
         (dict(grammar="NET -> Linear2(lift4)"), "Linear2"),
+        (
+            dict(grammar="NET -> Linear2(lift4, OP)\nOP -> conv3 | cnov5"),
+            r"production 2 of OP, cnov5: there is no primitive 'cnov5'; .* did you mean 'conv5'",
+        ),
         (dict(network="lenet"), "terms are whole networks"),
         (dict(term="conv3"), "term= is what a search chooses itself"),
         (dict(colour=3), "there is no option colour"),

@@ -60,5 +60,9 @@ def test_every_trial_is_predicted_from_the_other_folds():
         assert table[kernel][7] == pytest.approx(mean[0], rel=1e-6)
         assert table[f"{kernel}_deviation"][7] == pytest.approx(deviation[0], rel=1e-6)
     assert table.attrs["tau"]["hierarchical"] > 0.3
+    with_guesses = cross_validated(space(), trials, scored(1, 15))
+    assert len(with_guesses) == 25 and (with_guesses["flat"] - table["flat"]).abs().max() > 1e-3
+    mean, _ = fit_surrogate(space(), [*others, *scored(1, 15)]).predict(levels)
+    assert with_guesses["hierarchical"][7] == pytest.approx(mean[0], rel=1e-6)
     with pytest.raises(ValueError, match="9 trials with a score; at least 10 are needed"):
         cross_validated(space(), trials[:9])

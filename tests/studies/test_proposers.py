@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 
+from sciops.studies import proposers
 from sciops.studies.acquisition import Evolution
 from sciops.studies.candidates import Trial
 from sciops.studies.proposers import PROPOSERS, fit_surrogate, make_proposer
@@ -75,6 +76,39 @@ def test_pending_candidates_are_not_proposed(name):
     first = proposer(name).propose(space(), trials, [], np.random.default_rng(7))
     again = proposer(name).propose(space(), trials, [first], np.random.default_rng(7))
     assert again != first
+
+
+class Chains:
+    """A surrogate to which chains are the least known, until one of them is pending."""
+
+    def __init__(self, known=0):
+        self.known = known
+
+    def hallucinate(self, pending):
+        return Chains(known=len(pending))
+
+    def predict(self, candidates):
+        chains = np.array(["chain" in levels[0].labels for levels in candidates])
+        return np.ones(len(chains)), np.where(chains, 0.01 if self.known else 2.0, 1.0)
+
+
+def test_what_is_pending_counts_as_known_to_bayes(monkeypatch):
+    """Not only is it not proposed again: what is like it promises less."""
+    monkeypatch.setattr(proposers, "fit_surrogate", lambda *arguments: Chains())
+    chain = ("chain", *[("line", "conv", "conv")] * 3)
+    for pending, macro in (([], "chain"), ([chain], "ladder")):
+        term = proposer("bayes").propose(space(), scored(0, 12), pending, np.random.default_rng(0))
+        assert term[0] == macro
+
+
+def test_hallucination_spreads_what_workers_try():
+    """Of the real surrogate: improvement shrinks most near what is pending."""
+    trials = scored(8, 20)
+    surrogate = fit_surrogate(space(), trials)
+    pending = space().levels(sample(np.random.default_rng(40)))
+    _, before = surrogate.predict([pending])
+    _, after = surrogate.hallucinate([pending]).predict([pending])
+    assert after < 0.7 * before
 
 
 @pytest.mark.parametrize("name", PROPOSERS)
