@@ -65,6 +65,7 @@ def summary(table: pd.DataFrame) -> str:
     shown = table.drop(columns="machine").copy()
     for name in ("nodes", "graphs", "fit", "predict"):
         shown[name] = shown[name].map(digits)
+    shown["levels"] = shown["levels"].astype(int)
     machines = "\n".join(f"- {m}" for m in dict.fromkeys(table["machine"]))
     return (
         "# The Gaussian process of a thousand terms: seconds of CPU\n\n"

@@ -218,6 +218,7 @@ def test_what_is_not_of_the_chain_is_left_out(written):
 def test_gaps_are_noted(written, number, x, note):
     chain = read_structure(written(peptide("ALA ALA") + residue("GLY", number, x)))
     assert chain.sequence == "AAG" and chain.notes == ((note,) if note else ())
+    assert chain.missing == (0, 0, 2 if note and note.startswith("residues missing") else 0)
 
 
 def test_a_gap_beside_a_missing_alpha_is_told_by_the_numbers(written):
