@@ -91,7 +91,7 @@ def test_older_files_are_replaced_on_request_only(trained, image):
         ("clean nothing.fits --run RUN", "nothing.fits is no file"),
         ("clean IMAGE --run nowhere", "nowhere is not a run"),
         ("clean IMAGE --run RUN --threshold 2", "threshold=2.0 must be a probability"),
-        ("clean RUN/model.json --run RUN", "cannot be read as FITS"),
+        ("clean RUN/model.json --run RUN", "is damaged, truncated or no FITS file"),
     ],
 )
 def test_errors_are_one_line(words, message, trained, image):
