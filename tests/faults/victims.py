@@ -210,7 +210,7 @@ def of_grammar_search(folder: Path) -> Result:
             found[f"weights {record.number}"] = _bytes_of(run.model)
     if (path / "trials.csv").exists():
         result = read_grammar_search(path)
-        found["trials"] = result.trials.drop(columns="seconds").astype(str).to_dict("records")
+        found["trials"] = result.trials.drop(columns="seconds").fillna(-1).to_dict("records")
     return found
 
 
