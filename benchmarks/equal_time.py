@@ -18,7 +18,7 @@ from sciops.runs.run import Run
 from sciops.training import make_optimiser
 
 
-def epochs_of_equal_time(run: Run, reference: Run, epochs: int, repeats: int = 5) -> int:
+def epochs_of_equal_time(run: Run, reference: Run, epochs: int, repeats: int = 15) -> int:
     """Epochs of a network like `run`'s in the time of so many of `reference`'s, at least one."""
     both = [(one, _epochs_on_grids(one.config, epochs)) for one in (run, reference)]
     steps = [_step(one, points) for one, grids in both for points in grids]

@@ -41,6 +41,7 @@ ARROWS = {
     "searching": {
         *("backbones", "checkpoint", "claims", "config", "data", "operators", "plots", "task"),
         *("atomic", "grammars", "reporting", "studies", "suggestions", "training", "training_bar"),
+        "training_memory",
     },
     "training": {
         *("checkpoint", "config", "data", "metrics", "operators", "schedules", "task"),

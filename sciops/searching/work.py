@@ -26,6 +26,7 @@ from sciops.checkpoint import rng_state, set_rng_state
 from sciops.config import Training
 from sciops.operators import arch_parameters
 from sciops.training import Error, TrainingFailed, Units, fit, samples_in
+from sciops.training_memory import expect_memory_to_train
 
 from .loops import MOVED, SearchLoop
 from .relaxation import ATTRIBUTE
@@ -134,12 +135,14 @@ class Work:
                   architectures drawn at random
         """
         self.histories[name] = []
+        samples = self.data.train if samples is None else samples
+        expect_memory_to_train(model, samples, self.training.batch_size)
         guide = None if self.teacher is None else self.space.guide(model, self.teacher)
         try:
             with seeded(self.seed(f"training {name}")):
                 table = fit(
                     model,
-                    self.data.train if samples is None else samples,
+                    samples,
                     self.data.val,
                     replace(self.training, epochs=epochs),
                     error=self.data.loss,

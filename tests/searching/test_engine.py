@@ -180,3 +180,12 @@ def test_layers_that_were_left_are_named():
     result = searched(make_space("xd", layers=("conv1",)))
     assert result.notes["left"] == {"conv2": "not chosen by layers="}
     assert result.layers()["layer"].tolist() == ["conv1"]
+
+
+def test_a_supernet_that_does_not_fit_in_memory_is_refused_before_it_is_trained(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setenv("SCIOPS_MEMORY", "1e-5")
+    with pytest.raises(ValueError, match=r"a training step with \d+ samples .* smaller batch_size"):
+        searched(folder=tmp_path / "search")
+    assert not list(tmp_path.glob("search/trainings/*/save-*"))
