@@ -9,6 +9,8 @@ act on whole batches on the grid, exactly: points go to points.
     odd_flip   the axis reversed and the sign changed, u(x) → −u(−x), in one dimension
     roll       a periodic shift along each axis
     slide      a periodic shift by (s, −s), which a forcing of x + y allows
+    half_turn  u(x, y) → u(1/8 − x, 1/8 − y), which one of sin 2π(x+y) + cos 2π(x+y) allows
+    odd_swap   u(x, y) → −u(3/8 − y, 3/8 − x), likewise
 """
 
 import itertools
@@ -61,9 +63,22 @@ def _swapped(placed: Placed, order: Sequence[int]) -> Placed:
     return placed.mapped(lambda side: side.permute(permuted).contiguous())._replace(coords=coords)
 
 
+def _reversed_about(side: Tensor, axes: Sequence[int], eighths: int = 0) -> Tensor:
+    """On periodic axes s → c − s, c in eighths of the period: point j goes to n c − j."""
+    middles = [side.shape[axis] * eighths // 8 for axis in axes]
+    return side.flip(list(axes)).roll([1 + m for m in middles], list(axes))
+
+
 def _odd_flipped(placed: Placed) -> Placed:
-    """On a periodic axis point 0 stays, j goes to n − j."""
-    return placed.mapped(lambda side: -side.flip(2).roll(1, 2))
+    return placed.mapped(lambda side: -_reversed_about(side, [2]))
+
+
+def _half_turned(placed: Placed) -> Placed:
+    return placed.mapped(lambda side: _reversed_about(side, [2, 3], 1))
+
+
+def _odd_swapped(placed: Placed) -> Placed:
+    return placed.mapped(lambda side: -_reversed_about(side.mT, [2, 3], 3))
 
 
 def _rolled(placed: Placed, shifts: Sequence[int]) -> Placed:
@@ -82,8 +97,8 @@ def _swap(placed: Placed, rng: np.random.Generator) -> Placed:
     return _swapped(placed, rng.permutation(len(_axes(placed))).tolist())
 
 
-def _odd_flip(placed: Placed, rng: np.random.Generator) -> Placed:
-    return placed if rng.random() < 0.5 else _odd_flipped(placed)
+def _half_the_time(change: Callable[[Placed], Placed]) -> Symmetry:
+    return lambda placed, rng: placed if rng.random() < 0.5 else change(placed)
 
 
 def _roll(placed: Placed, rng: np.random.Generator) -> Placed:
@@ -99,9 +114,11 @@ SYMMETRIES: dict[str, Symmetry] = {
     "flip": _flip,
     "mirror": _mirror,
     "swap": _swap,
-    "odd_flip": _odd_flip,
+    "odd_flip": _half_the_time(_odd_flipped),
     "roll": _roll,
     "slide": _slide,
+    "half_turn": _half_the_time(_half_turned),
+    "odd_swap": _half_the_time(_odd_swapped),
 }
 
 
@@ -163,6 +180,11 @@ def _own_inverses(change: Callable[..., Placed], ndim: int) -> list[Member]:
     return [Member(one, one) for one in changes]
 
 
+def _twice(change: Callable[[Placed], Placed]) -> list[Member]:
+    """What is its own inverse."""
+    return [Member(lambda p: p, lambda p: p), Member(change, change)]
+
+
 def _orders(size: tuple[int, ...]) -> list[Member]:
     inverse = [(o, np.argsort(o).tolist()) for o in itertools.permutations(range(len(size)))]
     return [Member(partial(_swapped, order=o), partial(_swapped, order=i)) for o, i in inverse]
@@ -181,13 +203,17 @@ def _shifts(size: tuple[int, ...], directions: Sequence[Sequence[int]]) -> list[
     ]
 
 
+OF_EIGHTHS = ("half_turn", "odd_swap")  # move points by eighths of the period
+
 _GROUPS: dict[str, Callable[[tuple[int, ...]], list[Member]]] = {
     "flip": lambda size: _own_inverses(_flipped, len(size)),
     "mirror": lambda size: _own_inverses(_mirrored, len(size)),
     "swap": _orders,
-    "odd_flip": lambda size: [Member(lambda p: p, lambda p: p), Member(_odd_flipped, _odd_flipped)],
+    "odd_flip": lambda size: _twice(_odd_flipped),
     "roll": lambda size: _shifts(size, np.eye(len(size), dtype=int).tolist()),
     "slide": lambda size: _shifts(size, [(1, -1)]),
+    "half_turn": lambda size: _twice(_half_turned),
+    "odd_swap": lambda size: _twice(_odd_swapped),
 }
 
 
@@ -207,8 +233,9 @@ def fitting(names: Sequence[str], axes: Sequence[Axis], *, movable: bool) -> tup
 
 def _fits(name: str, axes: Sequence[Axis]) -> bool:
     points = [np.asarray(axis.points) for axis in axes]
-    if name in ("swap", "slide"):
-        return all(len(p) == len(points[0]) and np.allclose(p, points[0]) for p in points)
+    if name in ("swap", "slide", *OF_EIGHTHS):
+        alike = all(len(p) == len(points[0]) and np.allclose(p, points[0]) for p in points)
+        return alike and not (name in OF_EIGHTHS and len(points[0]) % 8)
     if name == "flip":
         even = all(np.allclose(np.diff(p), np.diff(p)[::-1]) for p in points)
         return even and not any(axis.ends_early for axis in axes)

@@ -253,5 +253,5 @@ DOMAIN = Domain(
     tolerance=tolerance,
     declared=("viscosity", "forcing"),
     complete=complete,
-    symmetries=("slide",),
+    symmetries=("slide", "half_turn", "odd_swap"),
 )

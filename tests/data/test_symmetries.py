@@ -83,6 +83,8 @@ def test_a_grid_without_the_symmetry_does_without():
     assert fitting(("roll", "odd_flip"), (round_,), movable=True) == ("roll", "odd_flip")
     assert fitting(("roll", "odd_flip"), (closed,), movable=True) == ()
     assert fitting(("flip",), (round_,), movable=True) == ("flip",)
+    twelve = Axis("x", tuple(i / 12 for i in range(12)), True, 1.0)
+    assert fitting(("slide", "half_turn", "odd_swap"), (twelve, twelve), **fixed) == ("slide",)
 
 
 def test_where_points_can_move_a_mirror_does_what_a_flip_cannot():

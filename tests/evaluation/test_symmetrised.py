@@ -17,8 +17,11 @@ GRIDS = {
     "odd_flip": (16,),
     "roll": (16,),
     "slide": (8, 8),
+    "half_turn": (8, 8),
+    "odd_swap": (8, 8),
 }
 SIZES = {"flip": 4, "mirror": 4, "swap": 2, "odd_flip": 2, "roll": 8, "slide": 8}
+SIZES |= {"half_turn": 2, "odd_swap": 2}
 
 
 def points(size):
@@ -64,7 +67,7 @@ def test_the_members_are_a_group_and_know_their_way_back(name):
     assert len(distinct) == len(group)
 
 
-@pytest.mark.parametrize("name", ["flip", "mirror", "swap", "odd_flip"])
+@pytest.mark.parametrize("name", ["flip", "mirror", "swap", "odd_flip", "half_turn", "odd_swap"])
 def test_what_training_draws_are_the_members(name):
     size = GRIDS[name]
     placed = Placed(Batch(sample(size), sample(size, 1)), points(size))
@@ -84,7 +87,10 @@ def test_shifts_are_those_that_divide_the_axis():
     assert len(members(["roll"], (16, 8))) == 64
 
 
-@pytest.mark.parametrize("names", [["flip", "swap"], ["mirror"], ["odd_flip", "roll"], ["slide"]])
+FLOW = ["slide", "half_turn", "odd_swap"]
+
+
+@pytest.mark.parametrize("names", [["flip", "swap"], ["mirror"], ["odd_flip", "roll"], FLOW])
 def test_the_mean_commutes_with_every_member(names):
     size = (8,) if "roll" in names else (8, 8)
     coords = points(size) if "mirror" in names else None
