@@ -42,7 +42,7 @@ ALONE = dict(resolution=85, coarse=None)  # their kernels mean something else on
 ONE_GRID = {"conv": ALONE | dict(taps=3), "unet": ALONE, "neuralop": ALONE}
 PAPER_GRID = dict(name="darcy", resolution=22, n_train=200, n_test=80, recipe="paper", epochs=20)
 DARCY = dict(
-    **dict(name="darcy", resolution=[43, 85], coarse=0.85, epochs=80, own=ONE_GRID),
+    **dict(name="darcy", resolution=[43, 85], coarse=0.85, epochs=50, own=ONE_GRID),
     **dict(n_train=1000, n_val=100, n_test=400),
 )
 FINER = {op: dict(frequencies=16) for op in ("xd", "fno")}

@@ -58,6 +58,7 @@ def _xd(
     depth=1,
     spacing=None,
     weights: str | None = None,
+    tilt: float = 0.0,
 ) -> AbstractOperator:
     """Starts as a Fourier layer, or as a convolution where something is said about its taps.
 
@@ -66,7 +67,7 @@ def _xd(
     """
     ndim = len(task.axes)
     if weights is None:
-        weights = "modes" if taps is None and spacing is None else "taps"
+        weights = "modes" if starts_on_modes(taps, spacing) else "taps"
     usual = FREQUENCIES if weights == "modes" else XD_FREQUENCIES
     frequencies = usual[ndim] if frequencies is None else frequencies
     taps = TAPS[ndim] if taps is None else taps
@@ -80,7 +81,13 @@ def _xd(
         depth=depth,
         spacing=spacing,
         weights=weights,
+        tilt=tilt,
     )
+
+
+def starts_on_modes(taps=None, spacing=None, weights: str | None = None, **_) -> bool:
+    """Whether XD with these options starts as a Fourier layer."""
+    return weights == "modes" or (weights is None and taps is None and spacing is None)
 
 
 def _xd_grid(channels: int, task: Task, *, taps: int | None = None, depth=1) -> AbstractOperator:

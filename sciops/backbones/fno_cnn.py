@@ -7,10 +7,12 @@ network commutes with every shift of a periodic axis, as some equations do.  Two
 has batch normalisation, ReLU and none after the last block (Roberts et al. 2021 and the first FNO);
 "modern" has GELU and no normalisation, on which later FNOs settled.
 
-The gain g is a constant.  All the taps of a kernel act on one Fourier mode together, so a step of
-Adam, of the same size for each, moves a mode by as many steps as there are taps.  Without batch
-normalisation to tame it, "modern" divides by their root, g = 1/√taps, which also lets the network
-start nearly pointwise, as one with Fourier layers does.
+g = gain/√taps is a constant.  All the taps of a kernel act on one Fourier mode together, so a step
+of Adam, of the same size for each, moves a mode by as many steps as there are taps.  Without batch
+normalisation to tame it, "modern" divides by their root, which also lets the network start nearly
+pointwise, as one with Fourier layers does.  How fast operators should learn beside lift, W and
+project is another question: their weights are drawn `gain` times smaller, which leaves the start as
+it is, and each step of theirs counts `gain` times.
 """
 
 import math
@@ -63,6 +65,7 @@ class FnoCnn(nn.Module):
         hidden: int = 128,
         style: str = "modern",
         positions: bool = True,
+        gain: float = 1.0,
         **options,
     ):
         super().__init__()
@@ -73,6 +76,8 @@ class FnoCnn(nn.Module):
             )
         if blocks < 1:
             raise ValueError(f"blocks={blocks!r} must be a whole number ≥ 1")
+        if not isinstance(gain, int | float) or not 0 < gain < math.inf:
+            raise ValueError(f"gain={gain!r} must be a positive number")
         ndim = len(task.axes)
         width = WIDTHS[ndim] if width is None else width
         self.task, self.positioned = task, positions
@@ -80,9 +85,12 @@ class FnoCnn(nn.Module):
         channels = task.in_channels + (position_channels(task) if positions else 0)
         self.lift = pointwise(channels, width, 1)
         operators = [make_operator(op, width, task, **options) for _ in range(blocks)]
-        gain = 1.0 if style == "paper" else 1 / math.sqrt(taps_of(operators[0]))
+        with torch.no_grad():
+            for operator in operators:
+                operator.weight.div_(gain)
+        tamed = 1.0 if style == "paper" else 1 / math.sqrt(taps_of(operators[0]))
         self.blocks = nn.ModuleList(
-            Block(operator, width, ndim, style, gain, last=i == blocks)
+            Block(operator, width, ndim, style, gain * tamed, last=i == blocks)
             for i, operator in enumerate(operators, 1)
         )
         self.project = nn.Sequential(

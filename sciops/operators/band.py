@@ -31,6 +31,7 @@ class Band(AbstractFrame):
     modes:   numbers kept per axis: −m/2 … m/2−1, on the last axis 0 … m−1
     spacing: distances of the taps, one per axis; None = `default_spacing`
     depth:   of K, L̃ and M; 0 leaves that map at the identity, without parameters
+    tilt:    of weights on the modes: L = L̃ · diag(Π (1 + tilt · |f|)), a product over the axes
     """
 
     def __init__(
@@ -45,9 +46,10 @@ class Band(AbstractFrame):
         stride: tuple[int, ...] | None = None,
         dilation: tuple[int, ...] | None = None,
         depth: tuple[int, int, int] = (1, 1, 1),
+        tilt: float = 0.0,
     ):
         super().__init__()
-        self.modes, self.kernel = modes, kernel
+        self.modes, self.kernel, self.tilt = modes, kernel, tilt
         self.period, self.grid = period, grid
         self.stride = stride or (1,) * len(modes)
         self.dilation = dilation or (1,) * len(modes)
@@ -69,6 +71,14 @@ class Band(AbstractFrame):
     def spacing(self) -> tuple[float, ...]:
         """Physical distance of neighbouring taps, per axis."""
         return self._spacing if self.log_spacing is None else tuple(self.log_spacing.exp().tolist())
+
+    def prepare(self, weight: Tensor, arch_bias: Tensor | None, gates: Tensor | None, groups: int):
+        started = weight * self.start(weight) if self.tilt else weight
+        return super().prepare(started, arch_bias, gates, groups)
+
+    def start(self, like: Tensor) -> Tensor:
+        """The diagonal of L at the start, for weights on the modes."""
+        return tilted(self.modes, self.tilt, like.dtype, like.device)
 
     def blocks(self, like: Tensor, *, real_taps: bool):
         axes = range(len(self.modes))
@@ -135,6 +145,20 @@ class Band(AbstractFrame):
 
 
 @constant
+def tilted(modes: tuple[int, ...], tilt: float, dtype, device) -> Tensor:
+    """Π (1 + tilt · |f|) over the axes, (*modes, 1, 1, 1, 1).
+
+    >>> tilted((4, 2), 0.5, torch.float32, None).squeeze().tolist()
+    [[2.0, 3.0], [1.5, 2.25], [1.0, 1.5], [1.5, 2.25]]
+    """
+    scale = torch.ones((), dtype=torch.float64)
+    for axis, m in enumerate(modes):
+        f = transforms.frequencies(m, one_sided=axis == len(modes) - 1).abs()
+        scale = scale[..., None] * (1 + tilt * f)
+    return scale[..., None, None, None, None].to(device, dtype)
+
+
+@constant
 def basis_block(modes: int, one_sided: bool, real_input: bool, dtype, device) -> Tensor:
     """T, which makes modes of cosine and sine coefficients, in real form."""
     t = transforms.modes_from_basis(modes, one_sided=one_sided)
@@ -167,7 +191,7 @@ def default_spacing(modes, kernel, period) -> tuple[float, ...]:
 
 
 def band_frame(
-    kernel, ndim, modes, grid, period, spacing, padding, padding_mode, stride, dilation, depth
+    kernel, ndim, modes, grid, period, spacing, padding, padding_mode, stride, dilation, depth, tilt
 ) -> Band:
     """The frame that XD's options describe; `kernel=None` puts the weights on the modes."""
     if padding != "same":
@@ -181,7 +205,8 @@ def band_frame(
         )
     period = band_period(period, grid)
     if kernel is None:
-        return Band(modes, None, period=period, grid=grid, stride=stride, depth=depth)
+        place = dict(period=period, grid=grid, stride=stride)
+        return Band(modes, None, **place, depth=depth, tilt=_tilt(tilt))
     learn = isinstance(spacing, nn.Parameter) or (isinstance(spacing, str) and spacing == "learned")
     reach = tuple(d * (k - 1) + 1 for k, d in zip(kernel, dilation, strict=True))
     if spacing is None or (isinstance(spacing, str) and learn):
@@ -203,6 +228,12 @@ def band_frame(
         dilation=dilation,
         depth=depth,
     )
+
+
+def _tilt(tilt) -> float:
+    if not isinstance(tilt, int | float) or not 0 <= tilt < math.inf:
+        raise ValueError(f"tilt={tilt!r} must be a number ≥ 0")
+    return float(tilt)
 
 
 def _check_reach(kernel, dilation, distances, period) -> None:

@@ -38,6 +38,8 @@ class XD(AbstractOperator):
     depth:    of the K-matrices, a number or a triple (K, L, M)
     weights:  "taps", real, (out, in/groups, *kernel_size), or "modes" (band), complex, as in a
               Fourier layer, (*modes, 2, groups, out/groups, in/groups)
+    tilt:     of weights on modes: L starts as diag(Π (1 + tilt·|f|)) instead of the identity, and
+              w so much smaller that the layer starts the same; high frequencies learn faster
     padding:  grid: as in torch, or a (left, right) pair per axis
     lags:     causal: how many steps back L may learn to look; None is as far as the taps reach
 
@@ -60,6 +62,7 @@ class XD(AbstractOperator):
         size=None,
         depth: int | tuple[int, int, int] = 1,
         weights: str = "taps",
+        tilt: float = 0.0,
         stride=1,
         dilation=1,
         groups: int = 1,
@@ -86,10 +89,12 @@ class XD(AbstractOperator):
             raise ValueError(
                 f"weights='modes' needs frame='band', got frame={frame!r}; use weights='taps'"
             )
+        if tilt and weights != "modes":
+            raise ValueError(f"tilt={tilt!r} is of weights on modes; use it with weights='modes'")
         if frame == "band":
             place = (modes, grid, period, spacing, padding, padding_mode)
             taps = None if weights == "modes" else kernel
-            self.frame = band_frame(taps, ndim, *place, self.stride, self.dilation, depth)
+            self.frame = band_frame(taps, ndim, *place, self.stride, self.dilation, depth, tilt)
         elif frame == "grid":
             place = (size, padding, padding_mode)
             self.frame = grid_frame(kernel, *place, self.stride, self.dilation, depth)
@@ -130,6 +135,8 @@ class XD(AbstractOperator):
             fan_in *= math.prod(self.kernel_size)
         else:  # complex, variance 1 / fan_in: the energy of every mode is kept
             nn.init.normal_(self.weight, std=math.sqrt(0.5 / fan_in))
+            with torch.no_grad():
+                self.weight.div_(self.frame.start(self.weight))
         if self.bias is not None:
             nn.init.uniform_(self.bias, -1 / math.sqrt(fan_in), 1 / math.sqrt(fan_in))
 

@@ -68,7 +68,7 @@ def planned(
     parameters, rates, network = _sorted_options(name, op, forecast, options)
     tree, described = (None, None) if data is None else given(data, counts)
     known = parameters if tree is None else tree["train"].attrs.get("parameters", {})
-    usual = settings(name, op, recipe, forecast, known)
+    usual = settings(name, op, recipe, forecast, known, network)
     numbers = dict(epochs=epochs, batch_size=batch_size, seed=seed, coarse=coarse, h1=h1)
     training = asked_training(usual.training, **numbers, **rates)
     model = {"op": op, "forecast": forecast, **usual.model, **network}

@@ -132,7 +132,8 @@ def of_fields(
 def _field_training(name: str, op: str) -> Training:
     if op == "dnarch":
         return settings(name, op).training
-    return changed(settings(name, "xd").training, arch_rate=ARCHITECTURE_RATES.get(op))
+    from_taps = settings(name, "xd", network={"weights": "taps"})
+    return changed(from_taps.training, arch_rate=ARCHITECTURE_RATES.get(op))
 
 
 def _fields(name: str, data, options: Mapping[str, Any], parameters: dict, progress: bool):

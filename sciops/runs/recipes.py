@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sciops.backbones.choice import OPERATORS
+from sciops.backbones.choice import OPERATORS, starts_on_modes
 from sciops.config import Optimisation, Training
 from sciops.domains.domain import positive
 from sciops.suggestions import did_you_mean
@@ -46,11 +46,13 @@ def settings(
     recipe: str = "quick",
     forecast: str | None = None,
     parameters: Mapping[str, Any] | None = None,
+    network: Mapping[str, Any] | None = None,
 ) -> Settings:
     """The settings of a recipe for a problem and an operator.
 
     parameters: those of the equation that are known already; of a viscosity that was not published
                 the recipe is that of the nearest one that was
+    network:    its options that are known already
 
     >>> settings("darcy", "xd", "paper").training.architecture.optimiser
     'sgd'
@@ -64,7 +66,7 @@ def settings(
         )
     if recipe == "paper":
         return _paper_dnarch(name) if op == "dnarch" else _paper(name, op, parameters or {})
-    return _quick(name, op)
+    return _quick(name, op, network or {})
 
 
 # --- quick ----------------------------------------------------------------------------------------
@@ -74,19 +76,30 @@ SAMPLES = {"burgers": 500, "darcy": 400, "navier_stokes": 100}
 EPOCHS = {"burgers": 40, "darcy": 20, "navier_stokes": 20}
 ARCHITECTURE_RATES = {"burgers": 1e-5, "darcy": 3e-3, "navier_stokes": 3e-3}
 SHIFTED = ("burgers",)  # equations that are the same at every point
+GAINS = {"darcy": {"gain": 4.0}, "navier_stokes": {"gain": 10.0}}  # of weights on Fourier modes
+MAPS: dict[str, dict[str, Any]] = {  # of XD with such weights
+    "burgers": {"depth": [0, 1, 0], "tilt": 0.25},  # commutes with shifts, as the equation does
+    "darcy": {"depth": [1, 0, 1]},
+    "navier_stokes": {"depth": [1, 0, 1]},
+}
+MAPS_RATES = {"burgers": 1e-5, "darcy": 1e-3, "navier_stokes": 1e-3}
 DNARCH_RATES = 1e-2, 2e-3  # of weights, and of masks
 DNARCH = dict(style="modern", sigma=0.2)  # solutions depend on points far away
 
 
-def _quick(name: str, op: str) -> Settings:
+def _quick(name: str, op: str, network: Mapping[str, Any]) -> Settings:
+    on_modes = op == "fno" or (op == "xd" and starts_on_modes(**network))
+    rates = MAPS_RATES if on_modes else ARCHITECTURE_RATES
     weights = Optimisation(3e-3, decay=1e-4, ramp=0.1)
-    architecture = Optimisation(ARCHITECTURE_RATES.get(name, 1e-3), ramp=0.1)
+    architecture = Optimisation(rates.get(name, 1e-3), ramp=0.1)
     if op == "dnarch":
         weights, architecture = (Optimisation(rate, "adamw", ramp=0.1) for rate in DNARCH_RATES)
     training = Training(EPOCHS.get(name, 20), 10, weights, architecture)
     model = dict(DNARCH) if op == "dnarch" else {}
     if name in SHIFTED and op in OPERATORS:
         model["positions"] = False
+    if on_modes:
+        model |= GAINS.get(name, {}) | (MAPS.get(name, {}) if op == "xd" else {})
     sizes = GRIDS.get(name, 64), SAMPLES.get(name, 400), 50, 100
     return Settings(*sizes, training, augment=True, model=model)
 

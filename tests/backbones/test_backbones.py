@@ -130,6 +130,24 @@ def test_without_positions_it_commutes_with_shifts(op):
         assert same is not positions
 
 
+@pytest.mark.parametrize("op", ["conv", "fno", "xd", "xd-grid"])
+def test_a_gain_leaves_the_start_and_counts_steps_of_operators(op):
+    options = {"taps": 3} if op in ("conv", "xd-grid") else {}
+    x = torch.randn(3, 2, 20)
+    plain, fast = (built(make_task(1), op, gain=gain, **options) for gain in (1.0, 4.0))
+    torch.testing.assert_close(fast(x), plain(x), rtol=1e-5, atol=1e-5)
+    for model in (plain, fast):
+        model(x).square().sum().backward()
+    one, four = (model.model.blocks[0].operator.weight.grad for model in (plain, fast))
+    torch.testing.assert_close(four, 4 * one, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("gain", [0, -1.0, math.inf, "4"])
+def test_a_gain_that_is_no_positive_number_is_refused(gain):
+    with pytest.raises(ValueError, match="gain=.* must be a positive number"):
+        make_backbone(make_task(1), "fno", gain=gain)
+
+
 def test_only_xd_and_dnarch_have_an_architecture():
     task, known = make_task(1), ("xd", "xd-grid", "dnarch")
     assert all(arch_parameters(make_backbone(task, op, **SMALL)) for op in known)

@@ -201,6 +201,20 @@ def test_mode_weights_are_a_fourier_layer(n, dtype):
     assert relative_error(layer(x), expected) < TOLERANCE[dtype]
 
 
+@pytest.mark.parametrize("depth", [0, 1, (1, 0, 1)])
+def test_a_tilt_leaves_the_start_and_makes_high_frequencies_learn_faster(depth):
+    options = dict(weights="modes", depth=depth)
+    plain, tilted = (band_xd((2, 3), (1, 1), (6, 4), tilt=t, **options) for t in (0, 0.5))
+    x = random_tensor(2, 2, 12, 13, dtype=torch.float64)
+    assert relative_error(tilted(x), plain(x)) < 1e-6
+    for layer in (plain, tilted):
+        layer(x).square().sum().backward()
+    f0, f1 = (torch.arange(-3, 3).abs()[:, None], torch.arange(4))
+    scale = ((1 + f0 / 2) * (1 + f1 / 2))[..., None, None, None, None]
+    assert relative_error(tilted.weight * scale, plain.weight) < 1e-6
+    assert relative_error(tilted.weight.grad, plain.weight.grad * scale) < 1e-6
+
+
 # --- coarse grids ---------------------------------------------------------------------------------
 
 
@@ -263,7 +277,7 @@ def dense_oracle(layer, x, points):
             else torch.eye(count, dtype=torch.complex128)
             for maps in (frame.k, frame.l, frame.m)
         ]
-        taps = torch.eye(count, dtype=torch.complex128)
+        taps = (1 + frame.tilt * f.abs()).diag().to(torch.complex128)
         if frame.kernel is not None:
             count_taps, dilation = frame.kernel[a], layer.dilation[a]
             steps = dilation * (count_taps - 1) // 2 - dilation * torch.arange(count_taps).double()
@@ -305,6 +319,8 @@ ORACLE_CASES = [  # channels, kernel, modes, size, options
     ((4, 2), (2, 3), (4, 6), (11, 14), dict(groups=2, depth=(1, 2, 3))),
     ((2, 2), (3, 3), (6, 6), (14, 15), dict(grid=("closed", "periodic"), period=(1.5, 2.0))),
     ((4, 2), (1, 1), (4, 6), (9, 13), dict(weights="modes", groups=2)),
+    ((2, 2), (1, 1), (6, 4), (9, 13), dict(weights="modes", tilt=0.25)),
+    ((2, 3), (1,), (6,), (21,), dict(weights="modes", tilt=1.5, depth=(1, 0, 1))),
     ((1, 2), (3, 3), (8, 6), (6, 7), {}),
     ((1, 2), (3, 3), (12, 8), (12, 8), {}),
     ((1, 2), (2, 2, 2), (4, 2, 4), (6, 5, 8), {}),

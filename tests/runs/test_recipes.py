@@ -136,9 +136,23 @@ def test_learned_kernels_start_wide_unless_as_published():
 
 
 def test_an_equation_that_is_the_same_everywhere_is_given_no_positions():
-    assert settings("burgers", "fno").model == settings("burgers", "xd").model
     assert settings("burgers", "fno").model == {"positions": False}
-    assert settings("darcy", "fno").model == settings("burgers", "neuralop").model == {}
+    assert settings("burgers", "xd").model["positions"] is False
+    assert "positions" not in settings("darcy", "fno").model
+    assert settings("burgers", "neuralop").model == {}
+
+
+@pytest.mark.parametrize("name", ["darcy", "navier_stokes"])
+def test_weights_on_modes_have_one_gain_whoever_has_them(name):
+    """So that XD and FNO are compared at the same rates."""
+    fno, xd, modes = (
+        settings(name, op, network=network).model
+        for op, network in (("fno", {}), ("xd", {}), ("xd", {"weights": "modes", "taps": 5}))
+    )
+    assert fno["gain"] == xd["gain"] == modes["gain"] > 1
+    for network in ({"taps": 5}, {"spacing": 0.1}, {"weights": "taps"}):
+        assert settings(name, "xd", network=network).model == {}
+    assert "gain" not in settings(name, "conv").model | settings(name, "xd", "paper").model
 
 
 def test_what_is_not_known_is_said():
