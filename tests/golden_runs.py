@@ -47,6 +47,7 @@ PDE = {
     "unet": dict(width=2),
     "term": dict(term=TERM),
 }
+MODES = dict(weights="modes", depth=[1, 0, 1], tilt=0.5, gain=2.0)
 PROTEIN = {"xd-hybrid": dict(channels=2, frequencies=2, taps=3), "unet": dict(depth=None, width=2)}
 COSMIC = {
     **{key: dict(hidden=4, frequencies=2) for key in ("fno", "xd")},
@@ -75,6 +76,7 @@ def makers() -> Iterator[tuple[str, Maker]]:
     """The name of every golden run, and what trains it: each operator, and each network."""
     for op in OPERATORS:
         yield f"pde-{op}", lambda out, op=op: run_toy.darcy(out, op, **ONE, **_small(PDE, op))
+    yield "pde-xd-modes", lambda out: run_toy.darcy(out, "xd", **ONE, **MODES)
     for kind in FORECASTS:
         yield f"flow-{kind}", lambda out, kind=kind: run_toy.flow(out, forecast=kind, **ONE)
     for op in TASKS["protein"]:

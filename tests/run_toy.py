@@ -44,6 +44,12 @@ def flow(out: Path, **changes) -> Run:
     return sciops.train_pde("navier_stokes", "xd", out=out, **settings)
 
 
+def burgers(out: Path, **changes) -> Run:
+    """XD on 6 samples of Burgers' equation on 16 points."""
+    settings = {"resolution": 16, "viscosity": 0.1, **COUNTS, **BRIEFLY, **NETWORKS["xd"], **changes}
+    return sciops.train_pde("burgers", "xd", out=out, **settings)
+
+
 def lines(**sizes: int) -> dict[str, xr.Dataset]:
     """Someone's data: functions on a period and their squares; 7 and 3 samples by default."""
     sizes = sizes or {"train": 7, "test": 3}

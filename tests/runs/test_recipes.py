@@ -1,5 +1,7 @@
 """Every recipe can be trained, and the published ones are as published."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import torch
@@ -11,6 +13,7 @@ from sciops.config import training_from
 from sciops.domains import DOMAINS
 from sciops.runs.plan import network_options
 from sciops.runs.recipes import RECIPES, settings
+from tests import run_toy
 from tests.run_toy import NETWORKS
 
 FLOW = dict(
@@ -153,6 +156,28 @@ def test_weights_on_modes_have_one_gain_whoever_has_them(name):
     for network in ({"taps": 5}, {"spacing": 0.1}, {"weights": "taps"}):
         assert settings(name, "xd", network=network).model == {}
     assert "gain" not in settings(name, "conv").model | settings(name, "xd", "paper").model
+
+
+@pytest.mark.parametrize(
+    ("train", "maps"),
+    [
+        (partial(run_toy.darcy, op="xd"), {"depth": [1, 0, 1], "gain": 4.0}),
+        (run_toy.flow, {"depth": [1, 0, 1], "gain": 10.0}),
+        (run_toy.burgers, {"depth": [0, 1, 0], "tilt": 0.25}),
+    ],
+    ids=["darcy", "navier_stokes", "burgers"],
+)
+def test_weights_on_modes_train_and_are_found_again(train, maps, tmp_path):
+    run = train(tmp_path / "run", weights="modes")
+    assert run.config["model"].items() >= maps.items()
+    again, opened = train(tmp_path / "run", weights="modes"), sciops.open_run(tmp_path / "run")
+    assert again.metrics == opened.metrics == run.metrics
+    scores = [one.evaluate()["relative_l2"].values for one in (run, opened)]
+    assert np.array_equal(*scores)
+    names = [name for name, _ in run.model.named_parameters() if ".frame." in name]
+    learned = {name.split(".frame.")[1].split(".")[0] for name in names}
+    kinds = dict(zip("klm", maps["depth"], strict=True))
+    assert learned == {kind for kind, depth in kinds.items() if depth}
 
 
 def test_what_is_not_known_is_said():
