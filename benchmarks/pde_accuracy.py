@@ -80,15 +80,18 @@ PROBLEMS: dict[str, dict[str, Any]] = {
 }
 
 
+VARIANTS = {"neuralop-repaired": dict(repaired=True), "xd-fixed": dict(depth=0)}
+
+
 def options_for(problem: dict[str, Any], op: str) -> dict[str, Any]:
     """What train_pde is given: options of all operators and of this one, and its name.
 
-    neuralop-repaired is neuralop, its layers being the same function on odd and even grids.
+    neuralop-repaired: its layers are the same function on odd and even grids
+    xd-fixed:          K, L and M stay as they are, a control of what learning them is worth
     """
-    options, name = dict(problem), op.removesuffix("-repaired")
+    options, name = dict(problem), op.partition("-")[0] if op in VARIANTS else op
     own = options.pop("own", {}).get(name, {})
-    repaired = {} if name == op else {"repaired": True}
-    return {**options, **own, **repaired, "op": name}
+    return {**options, **own, **VARIANTS.get(op, {}), "op": name}
 
 
 def train(problem: str, op: str, seed: int, runs: Path, tag: str, **changes):

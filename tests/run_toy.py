@@ -46,7 +46,14 @@ def flow(out: Path, **changes) -> Run:
 
 def burgers(out: Path, **changes) -> Run:
     """XD on 6 samples of Burgers' equation on 16 points."""
-    settings = {"resolution": 16, "viscosity": 0.1, **COUNTS, **BRIEFLY, **NETWORKS["xd"], **changes}
+    settings = {
+        "resolution": 16,
+        "viscosity": 0.1,
+        **COUNTS,
+        **BRIEFLY,
+        **NETWORKS["xd"],
+        **changes,
+    }
     return sciops.train_pde("burgers", "xd", out=out, **settings)
 
 

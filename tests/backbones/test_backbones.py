@@ -144,7 +144,7 @@ def test_a_gain_leaves_the_start_and_counts_steps_of_operators(op):
 
 @pytest.mark.parametrize("gain", [0, -1.0, math.inf, "4"])
 def test_a_gain_that_is_no_positive_number_is_refused(gain):
-    with pytest.raises(ValueError, match="gain=.* must be a positive number"):
+    with pytest.raises(ValueError, match=r"gain=.* must be a positive number"):
         make_backbone(make_task(1), "fno", gain=gain)
 
 

@@ -150,6 +150,12 @@ def test_slopes_count_for_all_and_neuraloperator_has_its_own_rates(name):
     assert resolution_transfer.GIVEN["neuralop-darcy-slopes"] is resolution_transfer._neuralop_grids
 
 
+def test_a_control_learns_neither_k_nor_l_nor_m():
+    problem = pde_accuracy.PROBLEMS["burgers"]
+    xd, fixed = (pde_accuracy.options_for(problem, op) for op in ("xd", "xd-fixed"))
+    assert fixed == {**xd, "depth": 0}
+
+
 FLOW = dict(
     **dict(name="navier_stokes", forecast="steps", resolution=8, viscosity=0.01, duration=1.0),
     **dict(frames=6, solver_resolution=32, steps=60, n_train=6, n_val=2, n_test=2, epochs=1),
