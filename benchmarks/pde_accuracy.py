@@ -80,7 +80,11 @@ PROBLEMS: dict[str, dict[str, Any]] = {
 }
 
 
-VARIANTS = {"neuralop-repaired": dict(repaired=True), "xd-fixed": dict(depth=0)}
+VARIANTS: dict[str, dict[str, Any]] = {
+    "neuralop-repaired": dict(repaired=True),
+    "xd-fixed": dict(depth=0),
+    "xd-modes": dict(weights="modes"),
+}
 
 
 def options_for(problem: dict[str, Any], op: str) -> dict[str, Any]:
@@ -88,6 +92,7 @@ def options_for(problem: dict[str, Any], op: str) -> dict[str, Any]:
 
     neuralop-repaired: its layers are the same function on odd and even grids
     xd-fixed:          K, L and M stay as they are, a control of what learning them is worth
+    xd-modes:          no taps beside its modes, a control of what those are worth
     """
     options, name = dict(problem), op.partition("-")[0] if op in VARIANTS else op
     own = options.pop("own", {}).get(name, {})

@@ -1,4 +1,4 @@
-"""Time of a training step of whole networks, side by side in one process.
+"""Time of a training step of whole networks of recipe `quick`, side by side in one process.
 
     python -m benchmarks.training_steps            85², batch 20, as in the published Darcy setting
     python -m benchmarks.training_steps --frequencies 16        of xd and fno, instead of 12
@@ -19,13 +19,16 @@ from sciops.config import Optimisation
 from sciops.data.samples import MemorySamples
 from sciops.metrics import relative_l2
 from sciops.operators.heap import kept_heap
+from sciops.runs.recipes import settings
 from sciops.training import make_optimiser
 
 
 def training_step(op: str, samples: MemorySamples, frequencies: int | None = None):
     """A function that takes one step."""
     torch.manual_seed(0)
-    options = {"frequencies": frequencies} if op in ("xd", "fno") else {}
+    options = settings("darcy", op).model
+    if op in ("xd", "fno") and frequencies is not None:
+        options |= {"frequencies": frequencies}
     model = make_backbone(samples.task, op, **options).fit(samples.x, samples.y)
     optimiser = make_optimiser(list(model.parameters()), Optimisation(1e-3))
 

@@ -48,6 +48,7 @@ PDE = {
     "term": dict(term=TERM),
 }
 MODES = dict(weights="modes", depth=[1, 0, 1], tilt=0.5, gain=2.0)
+BOTH = dict(weights="both", depth=[1, 0, 1], gain=2.0)
 PROTEIN = {"xd-hybrid": dict(channels=2, frequencies=2, taps=3), "unet": dict(depth=None, width=2)}
 COSMIC = {
     **{key: dict(hidden=4, frequencies=2) for key in ("fno", "xd")},
@@ -77,6 +78,7 @@ def makers() -> Iterator[tuple[str, Maker]]:
     for op in OPERATORS:
         yield f"pde-{op}", lambda out, op=op: run_toy.darcy(out, op, **ONE, **_small(PDE, op))
     yield "pde-xd-modes", lambda out: run_toy.darcy(out, "xd", **ONE, **MODES)
+    yield "pde-xd-both", lambda out: run_toy.darcy(out, "xd", **ONE, **BOTH)
     for kind in FORECASTS:
         yield f"flow-{kind}", lambda out, kind=kind: run_toy.flow(out, forecast=kind, **ONE)
     for op in TASKS["protein"]:

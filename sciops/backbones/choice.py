@@ -22,6 +22,7 @@ CLOSED_PERIOD = 1.25  # room behind an axis with ends, so that they are not neig
 FREQUENCIES = {1: 16, 2: 12, 3: 8}  # of each sign that a Fourier layer keeps, by dimension
 XD_FREQUENCIES = {1: 16, 2: 16, 3: 8}  # of XD with taps, which cost no weights
 TAPS = {1: 17, 2: 13, 3: 9}  # as published: one more than the frequencies
+NEAR_TAPS = 5  # of XD, beside weights on the modes
 
 
 def _periods(task: Task) -> tuple[float, ...]:
@@ -68,9 +69,10 @@ def _xd(
     ndim = len(task.axes)
     if weights is None:
         weights = "modes" if starts_on_modes(taps, spacing) else "taps"
-    usual = FREQUENCIES if weights == "modes" else XD_FREQUENCIES
+    usual = XD_FREQUENCIES if weights == "taps" else FREQUENCIES
     frequencies = usual[ndim] if frequencies is None else frequencies
-    taps = TAPS[ndim] if taps is None else taps
+    if taps is None:
+        taps = NEAR_TAPS if weights == "both" else TAPS[ndim]
     return XD(
         channels,
         channels,
@@ -87,7 +89,9 @@ def _xd(
 
 def starts_on_modes(taps=None, spacing=None, weights: str | None = None, **_) -> bool:
     """Whether XD with these options starts as a Fourier layer."""
-    return weights == "modes" or (weights is None and taps is None and spacing is None)
+    if weights is None:
+        return taps is None and spacing is None
+    return weights != "taps"
 
 
 def _xd_grid(channels: int, task: Task, *, taps: int | None = None, depth=1) -> AbstractOperator:
@@ -116,8 +120,9 @@ def make_operator(op: str, channels: int, task: Task, **options) -> AbstractOper
     """An operator from `channels` to as many channels on the axes of a task.
 
     options: taps (conv, xd, xd-grid), frequencies of each sign (fno, xd), depth (xd, xd-grid),
-             spacing and weights of xd: "modes", its start being a Fourier layer, or "taps", its
-             start being a convolution; taps=, spacing= imply the latter
+             spacing and weights of xd: "modes", its start being a Fourier layer, "taps", its start
+             being a convolution, or "both", its start being a Fourier layer with a few taps beside
+             its modes; taps=, spacing= alone imply "taps"
     """
     if op not in OPERATORS:
         raise ValueError(

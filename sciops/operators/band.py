@@ -1,12 +1,13 @@
 """The band frame: XD on Fourier modes in physical coordinates, the same operation on every grid.
 
-    y = Re( S K diag(L w + b) M A x ),        L = L̃ · exp(−2πi f τⱼ / P)
+    y = Re( S K diag(L w + b) M A x ),        L = L̃ Φ,        Φ[f, j] = exp(−2πi f τⱼ / P)
 
 A and S analyse and synthesise m modes (see `transforms`), K, L̃ and M are m × m K-matrices that
 start at the identity, and tap j of the kernel sits at the physical distance τⱼ, a multiple of
-`spacing`.  At its start the layer is a band-limited convolution or, with weights on the modes, a
-Fourier layer. None of it knows the grid: what is learned on one is meaningful on all (DESIGN:
-resolution "any").
+`spacing`.  At its start the layer is a band-limited convolution or, with weights on the modes
+(L = L̃), a Fourier layer.  With both, w = (v, t) and L = L̃ [1, Φ/√taps]: a Fourier layer whose
+modes can also move together, as those of a small kernel do.  None of it knows the grid: what is
+learned on one is meaningful on all (DESIGN: resolution "any").
 """
 
 import math
@@ -18,17 +19,20 @@ from . import transforms
 from .butterfly import constant, next_power_of_two
 from .frame import AbstractFrame, kaleidoscopes
 from .kaleidoscope import dense_matrices, identity_blocks
-from .modes import rightward_block
+from .modes import rightward, rightward_block
 from .operator import as_tuple
 
 DEFAULT_FREQUENCIES = 16  # of each sign; 32 × 16 modes in two dimensions
 CLOSED_PERIOD = 1.25  # a quarter of room behind [0, 1], so that its two ends are not neighbours
+NEAR = 0.25  # of the default spacing: taps beside weights on the modes, which reach far themselves
 
 
 class Band(AbstractFrame):
-    """Frame of `len(modes)` axes; `kernel=None` puts the weights on the modes.
+    """Frame of `len(modes)` axes.
 
     modes:   numbers kept per axis: −m/2 … m/2−1, on the last axis 0 … m−1
+    kernel:  taps per axis, or None
+    on_modes: whether there are weights on the modes, alone or beside taps
     spacing: distances of the taps, one per axis; None = `default_spacing`
     depth:   of K, L̃ and M; 0 leaves that map at the identity, without parameters
     tilt:    of weights on the modes: L = L̃ · diag(Π (1 + tilt · |f|)), a product over the axes
@@ -47,9 +51,11 @@ class Band(AbstractFrame):
         dilation: tuple[int, ...] | None = None,
         depth: tuple[int, int, int] = (1, 1, 1),
         tilt: float = 0.0,
+        on_modes: bool = False,
     ):
         super().__init__()
         self.modes, self.kernel, self.tilt = modes, kernel, tilt
+        self.on_modes = on_modes or kernel is None
         self.period, self.grid = period, grid
         self.stride = stride or (1,) * len(modes)
         self.dilation = dilation or (1,) * len(modes)
@@ -72,9 +78,18 @@ class Band(AbstractFrame):
         """Physical distance of neighbouring taps, per axis."""
         return self._spacing if self.log_spacing is None else tuple(self.log_spacing.exp().tolist())
 
-    def prepare(self, weight: Tensor, arch_bias: Tensor | None, gates: Tensor | None, groups: int):
-        started = weight * self.start(weight) if self.tilt else weight
-        return super().prepare(started, arch_bias, gates, groups)
+    def prepare(self, weight, arch_bias, gates, groups: int, taps: Tensor | None = None):
+        """taps: those beside weights on the modes, (*kernel, groups, o, i)."""
+        w = weight * self.start(weight) if self.tilt else weight
+        if taps is not None:
+            w = w + self.on_every_mode(taps)
+        return super().prepare(w, arch_bias, gates, groups)
+
+    def on_every_mode(self, taps: Tensor) -> Tensor:
+        """Φ t / √taps, (*modes, 2, groups, o, i)."""
+        axes = range(len(self.modes))
+        blocks = [self._tap_block(axis, (), axis == 0, taps) for axis in axes]
+        return rightward(taps / math.sqrt(math.prod(self.kernel)), blocks)
 
     def start(self, like: Tensor) -> Tensor:
         """The diagonal of L at the start, for weights on the modes."""
@@ -92,7 +107,7 @@ class Band(AbstractFrame):
             basis = (self.modes[a], self.one_sided(a), a == 0, like.dtype, like.device)
             into.append(_melt(m[a], fixed_basis(*basis)) if m else basis_block(*basis))
             out.append((_melt(k[a].mH, fixed_basis(*basis)) if k else basis_block(*basis)).mT)
-            if self.kernel is not None:
+            if not self.on_modes:
                 taps.append(self._tap_block(a, l_maps, real_taps and a == 0, like))
             elif l_maps:
                 taps.append(rightward_block(l_maps[a], real_input=False))
@@ -191,9 +206,21 @@ def default_spacing(modes, kernel, period) -> tuple[float, ...]:
 
 
 def band_frame(
-    kernel, ndim, modes, grid, period, spacing, padding, padding_mode, stride, dilation, depth, tilt
+    kernel,
+    modes,
+    grid,
+    period,
+    spacing,
+    padding,
+    padding_mode,
+    stride,
+    dilation,
+    depth,
+    tilt,
+    weights,
 ) -> Band:
-    """The frame that XD's options describe; `kernel=None` puts the weights on the modes."""
+    """The frame that XD's options describe."""
+    ndim = len(kernel)
     if padding != "same":
         raise ValueError(f"the band frame keeps the grid: padding must be 'same', got {padding!r}")
     modes = band_modes(modes, ndim)
@@ -204,13 +231,15 @@ def band_frame(
             "grid='closed' with period > 1"
         )
     period = band_period(period, grid)
-    if kernel is None:
+    if weights == "modes":
         place = dict(period=period, grid=grid, stride=stride)
         return Band(modes, None, **place, depth=depth, tilt=_tilt(tilt))
     learn = isinstance(spacing, nn.Parameter) or (isinstance(spacing, str) and spacing == "learned")
     reach = tuple(d * (k - 1) + 1 for k, d in zip(kernel, dilation, strict=True))
     if spacing is None or (isinstance(spacing, str) and learn):
-        distances = default_spacing(modes, reach, period)
+        near = weights == "both"
+        distances = default_spacing(modes, (1,) * ndim if near else reach, period)
+        distances = tuple(NEAR * h for h in distances) if near else distances
     else:
         spacing = spacing.detach().tolist() if isinstance(spacing, Tensor) else spacing
         distances = as_tuple(spacing, ndim, "spacing")
@@ -227,6 +256,8 @@ def band_frame(
         stride=stride,
         dilation=dilation,
         depth=depth,
+        tilt=_tilt(tilt),
+        on_modes=weights == "both",
     )
 
 

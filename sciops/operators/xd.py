@@ -37,7 +37,8 @@ class XD(AbstractOperator):
               learning from
     depth:    of the K-matrices, a number or a triple (K, L, M)
     weights:  "taps", real, (out, in/groups, *kernel_size), or "modes" (band), complex, as in a
-              Fourier layer, (*modes, 2, groups, out/groups, in/groups)
+              Fourier layer, (*modes, 2, groups, out/groups, in/groups), or "both" (band): `weight`
+              is on the modes, and `taps`, (*kernel_size, groups, out/groups, in/groups), start at 0
     tilt:     of weights on modes: L starts as diag(Π (1 + tilt·|f|)) instead of the identity, and
               w so much smaller that the layer starts the same; high frequencies learn faster
     padding:  grid: as in torch, or a (left, right) pair per axis
@@ -85,16 +86,24 @@ class XD(AbstractOperator):
         depth = as_tuple(depth, 3, "depth")
         _check_choices(frame, weights, padding_mode, depth)
         _check_channels(in_channels, out_channels, groups)
-        if weights == "modes" and frame != "band":
+        if weights != "taps" and frame != "band":
             raise ValueError(
-                f"weights='modes' needs frame='band', got frame={frame!r}; use weights='taps'"
+                f"weights={weights!r} needs frame='band', got frame={frame!r}; use weights='taps'"
             )
-        if tilt and weights != "modes":
+        if tilt and weights == "taps":
             raise ValueError(f"tilt={tilt!r} is of weights on modes; use it with weights='modes'")
         if frame == "band":
-            place = (modes, grid, period, spacing, padding, padding_mode)
-            taps = None if weights == "modes" else kernel
-            self.frame = band_frame(taps, ndim, *place, self.stride, self.dilation, depth, tilt)
+            place = (
+                modes,
+                grid,
+                period,
+                spacing,
+                padding,
+                padding_mode,
+                self.stride,
+                self.dilation,
+            )
+            self.frame = band_frame(kernel, *place, depth, tilt, weights)
         elif frame == "grid":
             place = (size, padding, padding_mode)
             self.frame = grid_frame(kernel, *place, self.stride, self.dilation, depth)
@@ -107,6 +116,9 @@ class XD(AbstractOperator):
         else:
             shape = (*self.frame.modes, 2, groups, out_channels // groups, in_channels // groups)
             self.weight = nn.Parameter(torch.empty(shape))
+        self.taps = None
+        if weights == "both":
+            self.taps = nn.Parameter(torch.empty(*kernel, *self.weight.shape[-3:]))
         self.arch_bias = (
             nn.Parameter(torch.zeros(self.frame.arch_bias_shape)) if arch_bias else None
         )
@@ -137,6 +149,8 @@ class XD(AbstractOperator):
             nn.init.normal_(self.weight, std=math.sqrt(0.5 / fan_in))
             with torch.no_grad():
                 self.weight.div_(self.frame.start(self.weight))
+        if self.taps is not None:
+            nn.init.zeros_(self.taps)
         if self.bias is not None:
             nn.init.uniform_(self.bias, -1 / math.sqrt(fan_in), 1 / math.sqrt(fan_in))
 
@@ -185,8 +199,12 @@ class XD(AbstractOperator):
 
     def _prepare(self):
         dtype = self._compute_dtype()
-        parts = (self.weight, self.arch_bias, self.gates)
-        return self.frame.prepare(*[p if p is None else p.to(dtype) for p in parts], self.groups)
+        weight, arch_bias, gates, taps = (
+            None if p is None else p.to(dtype)
+            for p in (self.weight, self.arch_bias, self.gates, self.taps)
+        )
+        beside = {} if taps is None else {"taps": taps}
+        return self.frame.prepare(weight, arch_bias, gates, self.groups, **beside)
 
     def _compute_dtype(self) -> torch.dtype:
         """That of the parameters, but not below single precision."""
@@ -207,7 +225,7 @@ class XD(AbstractOperator):
 def _check_choices(frame: str, weights: str, padding_mode: str, depth: tuple) -> None:
     for name, value, known in (
         ("frame", frame, FRAMES),
-        ("weights", weights, ("taps", "modes")),
+        ("weights", weights, ("taps", "modes", "both")),
         ("padding_mode", padding_mode, ("circular", "zeros")),
     ):
         if value not in known:

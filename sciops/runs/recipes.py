@@ -79,7 +79,7 @@ SHIFTED = ("burgers",)  # equations that are the same at every point
 GAINS = {"darcy": {"gain": 4.0}, "navier_stokes": {"gain": 10.0}}  # of weights on Fourier modes
 MAPS: dict[str, dict[str, Any]] = {  # of XD with such weights
     "burgers": {"depth": [0, 1, 0], "tilt": 0.25},  # commutes with shifts, as the equation does
-    "darcy": {"depth": [1, 0, 1]},
+    "darcy": {"depth": [1, 0, 1], "weights": "both"},
     "navier_stokes": {"depth": [1, 0, 1]},
 }
 MAPS_RATES = {"burgers": 1e-5, "darcy": 1e-3, "navier_stokes": 1e-3}

@@ -150,10 +150,11 @@ def test_slopes_count_for_all_and_neuraloperator_has_its_own_rates(name):
     assert resolution_transfer.GIVEN["neuralop-darcy-slopes"] is resolution_transfer._neuralop_grids
 
 
-def test_a_control_learns_neither_k_nor_l_nor_m():
-    problem = pde_accuracy.PROBLEMS["burgers"]
-    xd, fixed = (pde_accuracy.options_for(problem, op) for op in ("xd", "xd-fixed"))
-    assert fixed == {**xd, "depth": 0}
+def test_a_control_learns_neither_k_nor_l_nor_m_and_another_has_no_taps():
+    problem = pde_accuracy.PROBLEMS["darcy"]
+    ops = ("xd", "xd-fixed", "xd-modes")
+    xd, fixed, modes = (pde_accuracy.options_for(problem, op) for op in ops)
+    assert fixed == {**xd, "depth": 0} and modes == {**xd, "weights": "modes"}
 
 
 FLOW = dict(

@@ -22,6 +22,7 @@ LAYERS = {  # a kind of layer → how to build it, and the size of its input
     "band": (lambda **o: XD(2, 4, 5, modes=(8,), **o), (21,)),
     "band-2d": (lambda **o: XD(2, 4, (3, 3), modes=(6, 4), spacing="learned", **o), (12, 13)),
     "band-modes": (lambda **o: XD(2, 4, (1, 1), modes=(6, 4), weights="modes", **o), (12, 13)),
+    "band-both": (lambda **o: XD(2, 4, (3, 3), modes=(6, 4), weights="both", **o), (12, 13)),
     "band-closed": (lambda **o: XD(2, 4, (3, 3), modes=(6, 4), grid="closed", **o), (12, 13)),
     "grid": (lambda **o: XD(2, 4, 3, frame="grid", size=16, **o), (16,)),
     "grid-2d": (lambda **o: XD(2, 4, (3, 2), frame="grid", size=(8, 11), depth=3, **o), (8, 11)),
@@ -78,7 +79,9 @@ def test_parameters_are_weights_or_architecture(kind, options):
     layer, _ = build(kind, **options)
     model = nn.Sequential(layer, nn.ReLU(), layer, nn.Linear(2, 2))  # shared: counted once
     architecture = {id(p) for p in arch_parameters(model)}
-    expected = {id(p) for name, p in layer.named_parameters() if name not in ("weight", "bias")}
+    expected = {
+        id(p) for name, p in layer.named_parameters() if name not in ("weight", "taps", "bias")
+    }
     assert architecture == expected and len(arch_parameters(model)) == len(expected)
     rest = {id(p) for p in weight_parameters(model)}
     assert rest == {id(p) for p in model.parameters()} - architecture
@@ -90,7 +93,7 @@ def test_reset_draws_weights_and_leaves_the_architecture(kind):
     before = copy.deepcopy(layer.state_dict())
     layer.reset_parameters()
     for name, value in layer.state_dict().items():
-        assert torch.equal(value, before[name]) == (name not in ("weight", "bias")), name
+        assert torch.equal(value, before[name]) == (name not in ("weight", "taps", "bias")), name
 
 
 def test_weights_start_as_those_of_a_convolution():
@@ -426,6 +429,7 @@ def test_exported_layer_agrees(kind):
             "weights='modes' needs frame='band'.*use weights='taps'",
         ),
         (dict(weights="modes", frame="causal", size=8), "weights='modes' needs frame='band'"),
+        (dict(weights="both", frame="grid", size=8), "weights='both' needs frame='band'"),
         (dict(tilt=0.5), "tilt=0.5 is of weights on modes; use it with weights='modes'"),
         (dict(weights="modes", tilt=-1), "tilt=-1 must be a number ≥ 0"),
         (dict(weights="modes", tilt="0"), "tilt='0' must be a number ≥ 0"),

@@ -94,10 +94,11 @@ GRIDS_1D = [24, 25, 27, 30, 32, 33, 37, 41, 48, 50, 55, 64, 77, 85, 96, 100, 128
         {},
         dict(depth=3, groups=2, **EVERYTHING),
         dict(weights="modes", **EVERYTHING),
+        dict(weights="both", spacing="learned", **EVERYTHING),
         dict(spacing="learned", dilation=2),
         dict(depth=(0, 1, 2)),
     ],
-    ids=["plain", "deep-all", "modes", "spacing", "some-maps"],
+    ids=["plain", "deep-all", "modes", "both", "spacing", "some-maps"],
 )
 def test_learned_layer_is_one_operation_on_twenty_grids(options, period, dtype):
     layer = randomise(band_xd((2, 4), 5, (12,), dtype=dtype, period=period, **options))
@@ -215,6 +216,23 @@ def test_a_tilt_leaves_the_start_and_makes_high_frequencies_learn_faster(depth):
     assert relative_error(tilted.weight.grad, plain.weight.grad * scale) < 1e-6
 
 
+def test_taps_beside_modes_leave_the_start_and_move_all_modes_together():
+    """They are zero at the start, a quarter of the shortest wave apart, and count 1/√taps each."""
+    options = dict(weights="both", depth=0, grid="closed")
+    both, modes = (
+        band_xd((2, 3), (5, 3), (8, 4), **options | {"weights": w}) for w in ("both", "modes")
+    )
+    x = random_tensor(2, 2, 12, 13, dtype=torch.float64)
+    assert torch.equal(both(x), modes(x))
+    assert both.frame.spacing == (1.25 / 16, 1.25 / 16)
+    assert [name for name, _ in both.named_parameters()] == ["weight", "taps"]
+    for layer in (both, modes):
+        layer(x).square().sum().backward()
+    assert relative_error(both.weight.grad, modes.weight.grad) < 1e-12
+    middle = both.taps.grad[2, 1]  # at no distance, all of whose phases are 1
+    assert relative_error(middle, modes.weight.grad[:, :, 0].sum((0, 1)) / math.sqrt(15)) < 1e-12
+
+
 # --- coarse grids ---------------------------------------------------------------------------------
 
 
@@ -258,6 +276,7 @@ def dense_oracle(layer, x, points):
     """Re( S K diag(C (L w + b)) M A x ) from explicit exponentials, a channel pair at a time."""
     frame, ndim = layer.frame, len(layer.frame.modes)
     k, l_map, m = (torch.ones(1, 1, dtype=torch.complex128) for _ in range(3))
+    by_modes, beside = l_map, l_map
     for a, (count, p) in enumerate(zip(frame.modes, frame.period, strict=True)):
         last = a == ndim - 1
         f = torch.arange(count).double() if last else torch.arange(-count // 2, count // 2).double()
@@ -277,18 +296,20 @@ def dense_oracle(layer, x, points):
             else torch.eye(count, dtype=torch.complex128)
             for maps in (frame.k, frame.l, frame.m)
         ]
-        taps = (1 + frame.tilt * f.abs()).diag().to(torch.complex128)
+        taps = started = (1 + frame.tilt * f.abs()).diag().to(torch.complex128)
         if frame.kernel is not None:
             count_taps, dilation = frame.kernel[a], layer.dilation[a]
             steps = dilation * (count_taps - 1) // 2 - dilation * torch.arange(count_taps).double()
             taps = torch.exp(-2j * math.pi * torch.outer(f, steps) * frame.spacing[a] / p)
         k = torch.kron(k, wave @ square[0])
         l_map = torch.kron(l_map, square[1] @ taps)
+        by_modes = torch.kron(by_modes, square[1] @ started)
         m = torch.kron(m, square[2] @ analysis)
     weight = layer.weight.detach()
-    if frame.kernel is None:  # (*modes, 2, g, o, i) -> (o, i, *modes)
+    if frame.on_modes:  # (*modes, 2, g, o, i) -> (o, i, *modes)
         weight = torch.view_as_complex(weight.movedim(ndim, -1).contiguous())
         weight = weight.movedim((ndim, ndim + 1, ndim + 2), (0, 1, 2)).flatten(0, 1)
+        beside, l_map = l_map, by_modes
     bias = 0
     if layer.arch_bias is not None:
         bias = torch.view_as_complex(layer.arch_bias.detach()).flatten()
@@ -296,6 +317,9 @@ def dense_oracle(layer, x, points):
     group_in, group_out = layer.in_channels // layer.groups, layer.out_channels // layer.groups
     for o, i in itertools.product(range(layer.out_channels), range(group_in)):
         d = l_map @ weight[o, i].flatten().cdouble() + bias
+        if layer.taps is not None:
+            t = layer.taps.detach()[..., o // group_out, o % group_out, i].flatten()
+            d = d + beside @ t.cdouble() / math.sqrt(len(t))
         if layer.gates is not None:
             d = d * torch.complex(*layer.gates[o, i].detach())
         modes = x[:, o // group_out * group_in + i].flatten(1).cdouble() @ m.mT
@@ -321,6 +345,10 @@ ORACLE_CASES = [  # channels, kernel, modes, size, options
     ((4, 2), (1, 1), (4, 6), (9, 13), dict(weights="modes", groups=2)),
     ((2, 2), (1, 1), (6, 4), (9, 13), dict(weights="modes", tilt=0.25)),
     ((2, 3), (1,), (6,), (21,), dict(weights="modes", tilt=1.5, depth=(1, 0, 1))),
+    ((2, 2), (5,), (12,), (25,), dict(weights="both", grid="closed")),
+    ((2, 4), (3,), (8,), (20,), dict(weights="both", depth=2, tilt=0.5, groups=2, dilation=2)),
+    ((2, 3), (3, 4), (6, 4), (13, 16), dict(weights="both", spacing="learned")),
+    ((1, 2), (2, 3, 2), (4, 2, 4), (6, 5, 8), dict(weights="both", depth=(1, 0, 1))),
     ((1, 2), (3, 3), (8, 6), (6, 7), {}),
     ((1, 2), (3, 3), (12, 8), (12, 8), {}),
     ((1, 2), (2, 2, 2), (4, 2, 4), (6, 5, 8), {}),
@@ -513,6 +541,7 @@ def as_function(layer):
         ((2, 1), (3,), (4,), (6,), dict(spacing="learned", depth=2)),
         ((2, 2), (2,), (4,), (5,), dict(groups=2, gates=True, grid="closed")),
         ((1, 1), (1,), (4,), (6,), dict(weights="modes", arch_bias=True)),
+        ((1, 1), (2,), (4,), (6,), dict(weights="both", spacing="learned")),
         ((1, 1), (2, 2), (2, 2), (4, 3), dict(gates=True, spacing="learned")),
     ],
 )

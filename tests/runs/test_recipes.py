@@ -158,6 +158,7 @@ def test_weights_on_modes_have_one_gain_whoever_has_them(name):
     assert "gain" not in settings(name, "conv").model | settings(name, "xd", "paper").model
 
 
+@pytest.mark.parametrize("weights", ["modes", "both"])
 @pytest.mark.parametrize(
     ("train", "maps"),
     [
@@ -167,10 +168,13 @@ def test_weights_on_modes_have_one_gain_whoever_has_them(name):
     ],
     ids=["darcy", "navier_stokes", "burgers"],
 )
-def test_weights_on_modes_train_and_are_found_again(train, maps, tmp_path):
-    run = train(tmp_path / "run", weights="modes")
+def test_weights_on_modes_train_and_are_found_again(train, maps, weights, tmp_path):
+    run = train(tmp_path / "run", weights=weights)
     assert run.config["model"].items() >= maps.items()
-    again, opened = train(tmp_path / "run", weights="modes"), sciops.open_run(tmp_path / "run")
+    assert any(name.endswith("taps") for name, _ in run.model.named_parameters()) == (
+        weights == "both"
+    )
+    again, opened = train(tmp_path / "run", weights=weights), sciops.open_run(tmp_path / "run")
     assert again.metrics == opened.metrics == run.metrics
     scores = [one.evaluate()["relative_l2"].values for one in (run, opened)]
     assert np.array_equal(*scores)
