@@ -2,7 +2,7 @@
 
 A page may also ask for one table, or for a part of one with a heading of its own:
 
-    <!-- results: pde_accuracy / darcy -->
+    <!-- results: pde_accuracy / darcy-slopes -->
 """
 
 import ast

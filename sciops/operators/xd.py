@@ -93,17 +93,9 @@ class XD(AbstractOperator):
         if tilt and weights == "taps":
             raise ValueError(f"tilt={tilt!r} is of weights on modes; use it with weights='modes'")
         if frame == "band":
-            place = (
-                modes,
-                grid,
-                period,
-                spacing,
-                padding,
-                padding_mode,
-                self.stride,
-                self.dilation,
-            )
-            self.frame = band_frame(kernel, *place, depth, tilt, weights)
+            place = (modes, grid, period, spacing, padding, padding_mode)
+            steps = (self.stride, self.dilation)
+            self.frame = band_frame(kernel, *place, *steps, depth, tilt, weights)
         elif frame == "grid":
             place = (size, padding, padding_mode)
             self.frame = grid_frame(kernel, *place, self.stride, self.dilation, depth)

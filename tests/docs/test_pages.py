@@ -115,7 +115,7 @@ def test_every_table_of_results_is_shown_with_its_commands():
 
 
 def test_a_part_of_the_results():
-    table = results.part(ROOT, "pde_accuracy", "darcy")
+    table = results.part(ROOT, "pde_accuracy", "darcy-slopes")
     assert table.startswith("| op |") and "Machines" not in table and "##" not in table
 
 

@@ -163,8 +163,8 @@ def test_weights_on_modes_have_one_gain_whoever_has_them(name):
     ("train", "maps"),
     [
         (partial(run_toy.darcy, op="xd"), {"depth": [1, 0, 1], "gain": 4.0}),
-        (run_toy.flow, {"depth": [1, 0, 1], "gain": 10.0}),
-        (run_toy.burgers, {"depth": [0, 1, 0], "tilt": 0.25}),
+        (run_toy.flow, {"depth": [0, 0, 0], "tilt": 0.25, "gain": 10.0}),
+        (run_toy.burgers, {"depth": [0, 0, 0], "tilt": 0.25}),
     ],
     ids=["darcy", "navier_stokes", "burgers"],
 )
