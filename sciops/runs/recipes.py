@@ -66,7 +66,7 @@ def settings(
         )
     if recipe == "paper":
         return _paper_dnarch(name) if op == "dnarch" else _paper(name, op, parameters or {})
-    return _quick(name, op, network or {})
+    return _quick(name, op, network or {}, forecast)
 
 
 # --- quick ----------------------------------------------------------------------------------------
@@ -89,7 +89,7 @@ DNARCH_RATES = 1e-2, 2e-3  # of weights, and of masks
 DNARCH = dict(style="modern", sigma=0.2)  # solutions depend on points far away
 
 
-def _quick(name: str, op: str, network: Mapping[str, Any]) -> Settings:
+def _quick(name: str, op: str, network: Mapping[str, Any], forecast: str | None) -> Settings:
     on_modes = op == "fno" or (op == "xd" and starts_on_modes(**network))
     rates = MAPS_RATES if on_modes else ARCHITECTURE_RATES
     weights = Optimisation(3e-3, decay=1e-4, ramp=0.1)
@@ -102,6 +102,8 @@ def _quick(name: str, op: str, network: Mapping[str, Any]) -> Settings:
         model["positions"] = False
     if on_modes:
         model |= GAINS.get(name, {}) | (MAPS.get(name, {}) if op == "xd" else {})
+        if forecast == "steps" and "tilt" in model:
+            model["tilt"] = 0.0  # errors of high frequencies, fed back, grow: roll-outs blew up
     sizes = GRIDS.get(name, 64), SAMPLES.get(name, 400), 50, 100
     return Settings(*sizes, training, augment=True, model=model)
 

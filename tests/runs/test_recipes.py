@@ -158,6 +158,12 @@ def test_weights_on_modes_have_one_gain_whoever_has_them(name):
     assert "gain" not in settings(name, "conv").model | settings(name, "xd", "paper").model
 
 
+def test_what_is_fed_back_is_not_tilted():
+    tilts = [settings("navier_stokes", "xd", forecast=f).model["tilt"] for f in ("3d", "steps")]
+    assert tilts == [0.25, 0.0]
+    assert "tilt" not in settings("navier_stokes", "fno", forecast="steps").model
+
+
 @pytest.mark.parametrize("weights", ["modes", "both"])
 @pytest.mark.parametrize(
     ("train", "maps"),
