@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from . import special
 from .axes import GridAxis, padding_pairs
-from .band import band_grid, band_period
+from .band_options import band_grid, band_period
 from .operator import as_tuple
 from .torch_layers import (
     check_average_pool,

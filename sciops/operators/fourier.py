@@ -12,7 +12,8 @@ import math
 import torch
 from torch import Tensor, nn
 
-from .band import Band, band_grid, band_modes, band_period, check_coords
+from .band import Band
+from .band_options import band_grid, band_modes, band_period, check_coords
 from .operator import AbstractOperator, check_input, full_precision
 
 

@@ -16,7 +16,8 @@ import torch
 from torch import Tensor, nn
 
 from . import special
-from .band import Band, band_frame, check_coords
+from .band import Band
+from .band_options import band_frame, check_coords
 from .causal import causal_frame
 from .grid import grid_frame
 from .operator import AbstractOperator, Fixed, as_tuple, check_input, full_precision, whole_numbers
